@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from judge.data.testset import TestSet
-from judge.evaluation.plan import Circumstances, Unit, make_unit
+from judge.evaluation.plan import Circumstances, TaskUnits, Unit
 from judge.records.records import End, Result
 from sandbox.limits import Limits
 from submissions.records import Submission
@@ -37,7 +37,7 @@ def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, t
         raise NotDerivable(f"its limits are not valid: judge rejudge {result.submission}") from None
     origin = result.provenance.origin
     common = Circumstances(origin.guest, limits, origin.hardware)
-    unit = make_unit(submission, task, kind, testset, common, result.round)
+    unit = TaskUnits(task, kind, testset, common).unit(submission, result.round)
     for name, stored, key in (
         ("observation", result.observation_key, unit.observation_key),
         ("result", result.result_key, unit.result_key(end)),

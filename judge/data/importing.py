@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -31,7 +33,10 @@ class ImportedDataset(NamedTuple):
     """A data set; and by numeric field of its file that was not read, the number of frames with it."""
 
     dataset: Dataset
-    unused: Mapping[str, int]
+    unused: Mapping[str, int] = MappingProxyType({})
+
+
+Reader = Callable[[Path, Card, ImportOptions], ImportedDataset]
 
 
 class FormatReader(NamedTuple):
@@ -43,7 +48,7 @@ class FormatReader(NamedTuple):
         installed: the format of an installed kind; None: a format of the judge.
     """
 
-    read: Callable[[str, Path, Card, ImportOptions], ImportedDataset]
+    read: Reader
     takes: frozenset[str] = frozenset()
     labelled: bool = True
     installed: ImportFormat | None = None
@@ -61,12 +66,13 @@ def readers() -> dict[str, FormatReader]:
         if isinstance(form, ImportFormat):
             if form.name in by_name and by_name[form.name].installed != form:
                 raise KindError(f"kind {kind.name}: import format {form.name}: there is another format of this name")
-            by_name[form.name] = FormatReader(_import_installed(form), labelled=kind.traits.labelled, installed=form)
+            read = partial(_import_installed, form)
+            by_name[form.name] = FormatReader(read, labelled=kind.traits.labelled, installed=form)
     return by_name
 
 
-def _import_installed(form: ImportFormat) -> Callable[[str, Path, Card, ImportOptions], ImportedDataset]:
-    return lambda _, path, card, options: ImportedDataset(form.read(path, card), {})
+def _import_installed(form: ImportFormat, path: Path, card: Card, _: ImportOptions) -> ImportedDataset:
+    return ImportedDataset(form.read(path, card))
 
 
 def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedDataset:
@@ -94,7 +100,7 @@ def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedD
         raise DatasetError(f"--label-set: {why}")
     if is_folder(reader.installed or format) and not path.is_dir():
         raise DatasetError(f"{path}: is {f'a file: {format} is a folder' if path.exists() else 'not there'}")
-    return reader.read(format, path, card_of(options), options)
+    return reader.read(path, card_of(options), options)
 
 
 def card_of(options: ImportOptions) -> Card:
@@ -159,7 +165,7 @@ def _import_ase(format: str, path: Path, card: Card, options: ImportOptions) -> 
     return _labelled(path, card, options, read)
 
 
-def _import_deepmd(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
+def _import_deepmd(path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Labelled frames from DeePMD systems, whose format has fixed units."""
     if cluster_field(options.cluster or "none"):
         raise DatasetError(f"--cluster: {options.cluster} is not for deepmd, which has no info: say group, its systems")
@@ -197,46 +203,33 @@ def _labelled(path: Path, card: Card, options: ImportOptions, read: Callable[[Pa
     return ImportedDataset(dataset, imported.unused)
 
 
-def _import_reactions(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Energy differences: `structures.extxyz` and `reactions.json`."""
-    return ImportedDataset(import_reactions(path, card, options.multiplicity), {})
+def _of_molecules(read: Callable[[Path, Card, int | None], Dataset], *, labelled: bool = True) -> FormatReader:
+    """A format whose only option is the multiplicity of molecules."""
+
+    def imported(path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
+        return ImportedDataset(read(path, card, options.multiplicity))
+
+    return FormatReader(imported, frozenset({"multiplicity"}), labelled)
 
 
-def _import_scans(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Energy profiles: one file for each scan."""
-    return ImportedDataset(import_scans(path, card, options.multiplicity), {})
-
-
-def _import_crystals(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Elasticity and compression: `structures.extxyz` and `crystals.json`."""
-    return ImportedDataset(import_crystals(path, card), {})
-
-
-def _import_structures(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Structures alone, from a file that ASE reads."""
-    return ImportedDataset(import_structures(path, card, options.multiplicity), {})
-
-
-def _import_phonopy(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
+def _import_phonopy(path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Phonons: one phonopy file for each crystal."""
     stated = {"temperature_k": options.temperature, "mesh": options.mesh}
     settings = VibrationSettings.model_validate({name: value for name, value in stated.items() if value is not None})
-    return ImportedDataset(import_phonopy(path, card, settings), {})
+    return ImportedDataset(import_phonopy(path, card, settings))
 
 
 # By format, the file with the references of all levels of theory.
 TABLES: Mapping[str, str] = {"reactions": "reactions.json", "scans": "scans.json", "crystals": "crystals.json"}
 _FRAME_OPTIONS = frozenset({"multiplicity", "without", "cluster", "also"})
-_ASE = FormatReader(_import_ase, _FRAME_OPTIONS | {"units", "also_units"})
+_ASE_OPTIONS = _FRAME_OPTIONS | {"units", "also_units"}
 FORMATS: Mapping[str, FormatReader] = {
-    "extxyz": _ASE,
-    "traj": _ASE,
-    "db": _ASE,
+    **{format: FormatReader(partial(_import_ase, format), _ASE_OPTIONS) for format in ("extxyz", "traj", "db")},
     "deepmd": FormatReader(_import_deepmd, _FRAME_OPTIONS | {"fparam"}),
-    "reactions": FormatReader(_import_reactions, frozenset({"multiplicity"})),
-    "scans": FormatReader(_import_scans, frozenset({"multiplicity"})),
-    "crystals": FormatReader(_import_crystals),
-    "structures": FormatReader(_import_structures, frozenset({"multiplicity"}), labelled=False),
+    "reactions": _of_molecules(import_reactions),
+    "scans": _of_molecules(import_scans),
+    "crystals": FormatReader(lambda path, card, _: ImportedDataset(import_crystals(path, card))),
+    "structures": _of_molecules(import_structures, labelled=False),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from judge.disclosure.redaction import public_score
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.manifest import ManifestScores
@@ -15,15 +13,10 @@ def published_scores(board: Leaderboard) -> dict[str, ManifestScores]:
     """The scores of every submission on the board, with the digits of the pages: more digits could encode answers."""
     return {
         row.submission.id: ManifestScores(
-            **{key: _score(key, row.scores[key].value) for key in of_scheme(LAMBENCH)}, rank=row.rank
+            **{key: public_score(key, row.scores[key].value) for key in of_scheme(LAMBENCH)}, rank=row.rank
         )
         for row in sorted(board.rows, key=lambda row: row.submission.id)
     }
-
-
-def _score(key: str, value: float | None) -> float | None:
-    """The public score; None if it is not finite, because JSON has no infinity."""
-    return public_score(key, value) if value is not None and math.isfinite(value) else None
 
 
 def shown_results(board: Leaderboard) -> list[Result]:

@@ -106,8 +106,8 @@ def score_digits(key: str) -> int:
 
 
 def public_score(key: str, value: float | None) -> float | None:
-    """A score with the digits that are public."""
-    return cut(value, score_digits(key))
+    """A score with the digits that are public; None if it is not finite, because JSON has no infinity."""
+    return None if value is None or not math.isfinite(value) else rounded(value, score_digits(key))
 
 
 def public_peaks(peaks: Peaks | None) -> Peaks | None:

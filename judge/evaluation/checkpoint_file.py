@@ -10,6 +10,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ from sandbox.verdict import FaultCause, JudgeFault
 from tasks.structures.frames import hash_arrays
 
 
+@dataclass(frozen=True)
 class CheckpointFile:
     """A `tasks.kind.Checkpoint` in one file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def load(self) -> Mapping[str, NDArray[Any]] | None:
         """The arrays that were saved last; None if there are none, or the file is damaged."""

@@ -101,28 +101,22 @@ def run_selftest(
         results=(),
         passed=False,
     )
-    results: list[AttackResult] = []
-    record = begun
+    results: list[AttackRecord] = []
+    passed = False
 
     def record_result(result: AttackResult) -> None:
-        nonlocal record
-        results.append(result)
-        record = _with(begun, results, time.monotonic() - begin)
+        results.append(AttackRecord(**result._asdict()))
         on_result(result)
 
     try:
         selftest(driver, record_result, images=images)
-        record = record.model_copy(update={"passed": bool(results) and all(result.held for result in results)})
+        passed = bool(results) and all(result.held for result in results)
     finally:
+        ended = {"results": tuple(results), "seconds": time.monotonic() - begin, "passed": passed}
+        record = begun.model_copy(update=ended)
         at = store_selftest(store, key.sign(record))
         emit(Event.SELFTEST_ENDED, key=at, seconds=record.seconds, count=sum(not r.held for r in results))
     return record
-
-
-def _with(begun: SelftestRecord, results: Iterable[AttackResult], seconds: float) -> SelftestRecord:
-    """`begun` with the results so far."""
-    records = tuple(AttackRecord(**result._asdict()) for result in results)
-    return begun.model_copy(update={"results": records, "seconds": seconds})
 
 
 def store_selftest(store: Store, record: SelftestRecord) -> str:

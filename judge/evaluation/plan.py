@@ -116,17 +116,23 @@ class _Alike(NamedTuple):
     result_keys: OpenHash
 
 
+@dataclass(frozen=True)
 class TaskUnits:
     """The units of one task. Fields that several submissions share are computed once."""
 
-    def __init__(self, task: Task, kind: Kind, testset: TestSet, common: Circumstances) -> None:
-        self._task, self._kind, self._testset, self._common = task, kind, testset, common
-        self._limits = common.limits.model_copy(update={"task_s": task.time_limit_s})
-        self._known: dict[tuple[str, bool | None, int, int], _Alike] = {}
+    task: Task
+    kind: Kind
+    testset: TestSet
+    common: Circumstances
+    _known: dict[tuple[str, bool | None, int, int], _Alike] = field(default_factory=dict)
+
+    @cached_property
+    def _limits(self) -> Limits:
+        return self.common.limits.model_copy(update={"task_s": self.task.time_limit_s})
 
     def unit(self, submission: Submission, round: int = 0) -> Unit:
         """The unit of `submission`, with its observation key."""
-        stated = submission.card.label_sets.get(self._task.model_domain)
+        stated = submission.card.label_sets.get(self.task.model_domain)
         declared_set = (stated.name, stated.dispersion) if stated else ("", None)  # no label set is without a name
         alike = self._known.get((*declared_set, submission.contract, round))
         if alike is None:
@@ -134,10 +140,10 @@ class TaskUnits:
             self._known[*declared_set, submission.contract, round] = alike
         return Unit(
             submission=submission,
-            task=self._task,
-            kind=self._kind,
-            parameters=self._task.parameters,
-            testset=self._testset,
+            task=self.task,
+            kind=self.kind,
+            parameters=self.task.parameters,
+            testset=self.testset,
             label_set=alike.label_set,
             declared=alike.declared,
             limits=self._limits,
@@ -148,7 +154,7 @@ class TaskUnits:
         )
 
     def _alike(self, stated: StatedLabelSet | None, contract: int, round: int) -> _Alike:
-        task, kind, testset = self._task, self._kind, self._testset
+        task, kind, testset = self.task, self.kind, self.testset
         # A data set without labels (dynamics, timings) fits any declared label set, which chooses the model's head.
         declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)
         label_set = stated.name if stated and declared else testset.default_label_set
@@ -157,7 +163,7 @@ class TaskUnits:
         correction = correction_of(theory, stated)
         observations = observation_keys(
             contract=contract,
-            guest=self._common.guest,
+            guest=self.common.guest,
             domain=task.model_domain,
             label_set=label_set,
             kind=kind.name,
@@ -167,7 +173,7 @@ class TaskUnits:
             limits=self._limits,
             failed_share=task.failed_share,
             dispersion=correction.d3,
-            hardware=self._common.hardware if kind.traits.times else "",
+            hardware=self.common.hardware if kind.traits.times else "",
             round=round,
         )
         results = result_keys(
@@ -181,13 +187,6 @@ class TaskUnits:
             round=round,
         )
         return _Alike(label_set, declared, correction, observations, results)
-
-
-def make_unit(
-    submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances, round: int = 0
-) -> Unit:
-    """The unit of `submission` at `task`, with its observation key."""
-    return TaskUnits(task, kind, testset, common).unit(submission, round)
 
 
 def _labelled(testset: TestSet, label_set: str | None) -> str | None:

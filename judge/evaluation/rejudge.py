@@ -12,7 +12,7 @@ from dataclasses import replace
 from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.evaluation.evaluate import evaluate
-from judge.evaluation.plan import Circumstances, Unit, make_unit
+from judge.evaluation.plan import Circumstances, TaskUnits, Unit
 from judge.evaluation.request import Request, circumstances
 from judge.evaluation.unit_report import UnitReport
 from judge.evaluation.work_plan import WorkPlan, plan_work, task_of
@@ -159,7 +159,7 @@ def begun_rounds(store: Store, units: Sequence[Unit], common: Circumstances) -> 
 
 
 def _in_round(unit: Unit, common: Circumstances, number: int) -> Unit:
-    return make_unit(unit.submission, unit.task, unit.kind, unit.testset, common, number)
+    return TaskUnits(unit.task, unit.kind, unit.testset, common).unit(unit.submission, number)
 
 
 def _all_results(store: Store, submissions: Mapping[str, object]) -> list[Result]:

@@ -14,7 +14,6 @@ from judge.evaluation.estimate import Cost, cost_of, speed_of
 from judge.evaluation.plan import Circumstances, Planned, Step, TaskUnits, Unit, make_plan
 from judge.evaluation.request import Request, Scope, scope_of
 from judge.gc_pause import long_lived
-from judge.records.attempts import read_histories
 from judge.records.decisions import FIRST_ROUNDS, Rounds, SubmissionTask
 from judge.records.record_cache import SubmissionFacts
 from judge.workspace import Workspace
@@ -111,14 +110,8 @@ def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here
     return works
 
 
-def plan_from_store(store: Store, units: Sequence[Unit], retry_held: bool = False) -> list[Planned]:
-    """The next step of each of `units`, from the store as it is now."""
-    histories = read_histories(store, dict.fromkeys(unit.submission.id for unit in units))
-    return make_plan(units, histories, frozenset(store.list("results/")).__contains__, retry_held)
-
-
 def _plan_from_facts(facts: Collection[SubmissionFacts], units: Sequence[Unit], retry_held: bool) -> list[Planned]:
-    """As `plan_from_store`, from the facts of all submissions of `units`."""
+    """The next step of each of `units`, from the facts of all their submissions."""
     histories = {prefix: history for each in facts for prefix, history in each.histories.items()}
     return make_plan(units, histories, {r.key for each in facts for r in each.results}.__contains__, retry_held)
 

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from typing import BinaryIO, ClassVar, Literal
 
@@ -66,6 +67,7 @@ class MirroredLayer(Record):
     mirrored: AwareDatetime
 
 
+@dataclass(frozen=True)
 class Mirror:
     """One repository of the judge's registry, with the records of its layers.
 
@@ -73,15 +75,14 @@ class Mirror:
         JudgeFault: REGISTRY: it does not answer, or refuses a request; STORE.
     """
 
-    def __init__(self, client: RegistryClient, store: Store) -> None:
-        self._client = client
-        self._store = store
+    client: RegistryClient
+    store: Store
 
     def layer(self, diff_id: str) -> MirroredLayer | None:
         """The layer with this diff ID; None if the mirror does not have it, or no longer."""
-        if not self._store.exists(_key(diff_id)):
+        if not self.store.exists(_key(diff_id)):
             return None
-        layer = read_record(self._store, _key(diff_id), MirroredLayer)
+        layer = read_record(self.store, _key(diff_id), MirroredLayer)
         return layer if self._size(layer.digest) == layer.n_bytes else None
 
     def keep_layer(self, rewritten: RewrittenLayer, file: BinaryIO) -> MirroredLayer:
@@ -89,18 +90,18 @@ class Mirror:
         layer = MirroredLayer(**rewritten._asdict(), gzipped=True, mirrored=utc_now())
         self._push(layer.digest, file)
         data = layer.model_dump_json(indent=1).encode()
-        if not self._store.put_if_absent(_key(layer.diff_id), data):
+        if not self.store.put_if_absent(_key(layer.diff_id), data):
             stored = self.layer(layer.diff_id)
             # Else the record belongs to an emptied or another registry, or to a layer that its author compressed.
             if not stored or not stored.received:
-                self._store.put(_key(layer.diff_id), data)
+                self.store.put(_key(layer.diff_id), data)
         return layer
 
     def read(self, layer: MirroredLayer) -> Iterator[bytes]:
         """The bytes of a layer in the mirror, piece by piece."""
         with self._faults():
             try:
-                yield from self._client.blob(Blob(digest=layer.digest, size=layer.n_bytes))
+                yield from self.client.blob(Blob(digest=layer.digest, size=layer.n_bytes))
             except SubmissionFault as fault:
                 raise self._other_bytes(fault) from None
 
@@ -111,7 +112,7 @@ class Mirror:
         self._push(digest, BytesIO(data))
         with self._faults():
             try:
-                self._client.read(f"blobs/{digest}", digest, len(data))
+                self.client.read(f"blobs/{digest}", digest, len(data))
             except SubmissionFault as fault:
                 raise self._other_bytes(fault) from None
 
@@ -122,27 +123,27 @@ class Mirror:
         manifest = _manifest(image_id, len(config), layers)
         with self._faults():
             # With a tag: the garbage collection of a registry deletes manifests without one.
-            self._client.set_manifest(image_id.removeprefix("sha256:"), manifest)
+            self.client.set_manifest(image_id.removeprefix("sha256:"), manifest)
         digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
-        reference = ImageReference(self._client.repository, digest)
+        reference = ImageReference(self.client.repository, digest)
         emit(Event.IMAGE_MIRRORED, key=str(reference), count=len(layers))
         return reference
 
     def _other_bytes(self, fault: SubmissionFault) -> JudgeFault:
         return JudgeFault(
             FaultCause.REGISTRY,
-            f"the mirror {self._client.repository} has other bytes than were written: {fault.sentence}",
+            f"the mirror {self.client.repository} has other bytes than were written: {fault.sentence}",
         )
 
     def _push(self, digest: str, data: BinaryIO) -> None:
         with self._faults():
-            self._client.push_blob(data=data, digest=digest)
+            self.client.push_blob(data=data, digest=digest)
 
     def _size(self, digest: str) -> int | None:
         """The bytes of a blob; None if the mirror does not have it."""
         with self._faults():
             try:
-                size: int = self._client.blob_size(digest)
+                size: int = self.client.blob_size(digest)
             except requests.HTTPError as error:
                 if status_of(error) == _NOT_FOUND:
                     return None
@@ -151,11 +152,11 @@ class Mirror:
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
-        repository = self._client.repository
+        repository = self.client.repository
         try:
             yield
         except dxf.exceptions.DXFUnauthorizedError:
-            if self._client.login:
+            if self.client.login:
                 raise login_refused(repository) from None
             raise JudgeFault(
                 FaultCause.REGISTRY, f"the mirror {repository} asks for a credential: set registry_config"

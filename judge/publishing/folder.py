@@ -15,6 +15,7 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -180,22 +181,22 @@ def _remove(out_dir: Path, name: str) -> None:
         path.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True)
 class FolderSite:
     """A site in a folder of this machine."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    folder: Path
 
     def path(self, name: str = "") -> str:
-        return str(self._folder / name)
+        return str(self.folder / name)
 
     def may_be_absent(self) -> bool:
-        return not self._folder.is_dir()
+        return not self.folder.is_dir()
 
     def read(self, names: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         for name in names:
             try:
-                yield name, (self._folder / name).read_bytes()
+                yield name, (self.folder / name).read_bytes()
             except OSError:
                 yield name, None
 
@@ -206,13 +207,11 @@ class FolderSite:
         names: dict[str, list[str]] = {"new": [], "changed": [], "same": []}
         for name, present in self.read(sorted(files)):
             names["new" if present is None else "same" if present == files[name] else "changed"].append(name)
-        _, old = _left_behind(_read_manifest(self._folder), (*files, FILE))
-        removed = tuple(name for name in sorted(old) if (self._folder / name).is_file())
-        return {"new": tuple(names["new"]), "changed": tuple(names["changed"]), "same": tuple(names["same"])} | {
-            "removed": removed
-        }
+        _, old = _left_behind(_read_manifest(self.folder), (*files, FILE))
+        names["removed"] = [name for name in sorted(old) if (self.folder / name).is_file()]
+        return {difference: tuple(paths) for difference, paths in names.items()}
 
     def staged(
         self, files: Mapping[str, bytes], rewritten: Collection[str] = ()
     ) -> AbstractContextManager[StagedFolder]:
-        return staged(files, self._folder)  # any file under the site's names belongs to the site
+        return staged(files, self.folder)  # any file under the site's names belongs to the site

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from judge.records.attempts import History, read_histories
@@ -110,41 +111,37 @@ def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAtt
     named = {end.observation for end in ends} | {result.provenance.observation for result in results}
     kept = {observation_path(digest) for digest in named if digest}
 
-    def remover(key: str) -> Callable[[], bool]:
-        def remove() -> bool:
-            if _claims(store) - attempts.claims:
-                return False
-            store.delete(key)
-            return True
-
-        return remove
+    def remove(key: str) -> bool:
+        if _claims(store) - attempts.claims:
+            return False
+        store.delete(key)
+        return True
 
     unnamed = [key for key in stored if key not in kept]
-    return tuple(Garbage(GarbageKind.OBSERVATION, k, _size(store, k), remover(k)) for k in unnamed), attempts
+    return tuple(Garbage(GarbageKind.OBSERVATION, k, _size(store, k), partial(remove, k)) for k in unnamed), attempts
 
 
 def items_without_result(store: Store) -> tuple[Garbage, ...]:
     """The items tables without a result. If one is removed wrongly, it can be measured again."""
     keys, seen = frozenset(store.list("results/")), time.monotonic()
 
-    def remover(key: str) -> Callable[[], bool]:
-        result = key.removesuffix(_ITEMS) + _RESULT
+    def remove(key: str, result: str) -> bool:
+        time.sleep(max(0.0, seen + GRACE_S - time.monotonic()))
+        if store.exists(result):
+            return False
+        data = store.get(key)
+        store.delete(key)
+        if store.exists(result):  # it was stored at this moment
+            store.put(key, data)
+            return False
+        return True
 
-        def remove() -> bool:
-            time.sleep(max(0.0, seen + GRACE_S - time.monotonic()))
-            if store.exists(result):
-                return False
-            data = store.get(key)
-            store.delete(key)
-            if store.exists(result):  # it was stored at this moment
-                store.put(key, data)
-                return False
-            return True
-
-        return remove
-
-    orphans = sorted(k for k in keys if k.endswith(_ITEMS) and k.removesuffix(_ITEMS) + _RESULT not in keys)
-    return tuple(Garbage(GarbageKind.ITEMS, key, _size(store, key), remover(key)) for key in orphans)
+    results = {key: key.removesuffix(_ITEMS) + _RESULT for key in sorted(keys) if key.endswith(_ITEMS)}
+    return tuple(
+        Garbage(GarbageKind.ITEMS, key, _size(store, key), partial(remove, key, result))
+        for key, result in results.items()
+        if result not in keys
+    )
 
 
 def dead_writers_files(store: Store, oldest: float) -> tuple[Garbage, ...]:
@@ -163,26 +160,22 @@ def dead_writers_files(store: Store, oldest: float) -> tuple[Garbage, ...]:
         match = _TEMPORARY.fullmatch(path.name)
         is_gone = match and not Path(f"/proc/{match[1]}").exists() and mtime < time.time() - HOUR_S
         if match and (is_gone or mtime < oldest):
-            garbage.append(Garbage(GarbageKind.TEMPORARY, str(path), size, file_remover(path)))
+            garbage.append(Garbage(GarbageKind.TEMPORARY, str(path), size, partial(remove_file, path)))
     return tuple(garbage)
 
 
-def file_remover(path: Path) -> Callable[[], bool]:
-    """A function that removes the file at `path`.
+def remove_file(path: Path) -> bool:
+    """True, after the file at `path` was removed.
 
-    Raises (when it is called):
+    Raises:
         JudgeFault: DISK: the file cannot be removed.
     """
-
-    def remove() -> bool:
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            remedy = f"cannot remove {path} ({error.strerror}): run judge gc as its owner"
-            raise JudgeFault(FaultCause.DISK, remedy) from error
-        return True
-
-    return remove
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        remedy = f"cannot remove {path} ({error.strerror}): run judge gc as its owner"
+        raise JudgeFault(FaultCause.DISK, remedy) from error
+    return True
 
 
 def _files(root: Path) -> Iterator[tuple[Path, float, int]]:

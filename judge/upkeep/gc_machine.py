@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import docker
 
 from judge.evaluation.checkpoint_file import checkpoint_of
-from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, file_remover
+from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, remove_file
 from sandbox.drivers.docker_driver import connect_engine
 from sandbox.drivers.docker_running import engine_faults
 from sandbox.image.image_check import CALCULATOR_LABEL
@@ -42,7 +43,7 @@ def checkpoints(
         name = path.name[1:].rpartition(".")[0] if path.name.startswith(".") else path.name
         status = path.lstat()
         if name in over or (status.st_mtime < oldest and not name.startswith(living)):
-            garbage.append(Garbage(GarbageKind.CHECKPOINT, str(path), status.st_size, file_remover(path)))
+            garbage.append(Garbage(GarbageKind.CHECKPOINT, str(path), status.st_size, partial(remove_file, path)))
     return tuple(garbage)
 
 
@@ -54,19 +55,15 @@ def dead_sessions(run_dir: Path) -> tuple[Garbage, ...]:
     """
     if not run_dir.is_dir():
         return ()
-    sessions = RunDir(run_dir)
-
-    def remover(folder: Path) -> Callable[[], bool]:
-        def remove() -> bool:
-            shutil.rmtree(folder, ignore_errors=True)
-            return not folder.exists()
-
-        return remove
-
     return tuple(
-        Garbage(GarbageKind.SESSION, str(folder), _tree_size(folder), remover(folder))
-        for folder in sessions.left_sessions()
+        Garbage(GarbageKind.SESSION, str(folder), _tree_size(folder), partial(_remove_folder, folder))
+        for folder in RunDir(run_dir).left_sessions()
     )
+
+
+def _remove_folder(folder: Path) -> bool:
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
 
 
 def unreferred_images(referred: Callable[[], Collection[str]]) -> tuple[Garbage, ...]:
@@ -106,21 +103,18 @@ def selftest_images(oldest: float) -> tuple[Garbage, ...]:
 def _as_garbage(client: docker.DockerClient, images: Mapping[str, Mapping[str, object]]) -> tuple[Garbage, ...]:
     """Garbage from the engine's images, by the name with which they are removed."""
     return tuple(
-        Garbage(GarbageKind.IMAGE, name, int(str(image["Size"])), _image_remover(client, name))
+        Garbage(GarbageKind.IMAGE, name, int(str(image["Size"])), partial(_remove_image, client, name))
         for name, image in sorted(images.items())
     )
 
 
-def _image_remover(client: docker.DockerClient, name: str) -> Callable[[], bool]:
-    def remove() -> bool:
-        try:
-            with engine_faults():
-                client.images.remove(name)
-        except JudgeFault:  # a container runs it, or an image builds on it
-            return False
-        return True
-
-    return remove
+def _remove_image(client: docker.DockerClient, name: str) -> bool:
+    try:
+        with engine_faults():
+            client.images.remove(name)
+    except JudgeFault:  # a container runs it, or an image builds on it
+        return False
+    return True
 
 
 def _entries(folder: Path) -> Iterator[Path]:

@@ -80,7 +80,8 @@ class Column(NamedTuple):
 
     def order(self, row: Row) -> float | None:
         """The value that the column is sorted by; tasks that were left out count as worst."""
-        return _order(self.term(row))
+        term = self.term(row)
+        return term.value if term.at_worst is None else term.at_worst
 
     def text(self, value: float | None) -> str:
         """A value of the score as the pages show it."""
@@ -107,10 +108,6 @@ class Column(NamedTuple):
         """The instability at each tolerance other than the default; empty for other scores."""
         tolerances = self.tolerances if self.key == INSTABILITY else ()
         return {tolerance: row.scores[instability_at(tolerance)] for tolerance in tolerances}
-
-
-def _order(term: Term) -> float | None:
-    return term.value if term.at_worst is None else term.at_worst
 
 
 def columns_of(board: Leaderboard) -> tuple[Column, ...]:
@@ -182,19 +179,8 @@ class TaskGroup(NamedTuple):
 def task_groups(board: Leaderboard) -> tuple[TaskGroup, ...]:
     """The tasks of the suite by kind. Kinds and tasks are in the order of the suite."""
     groups: dict[str, list[TaskSummary]] = {}
-    for summary in _task_summaries(board):
-        groups.setdefault(summary.task.kind, []).append(summary)
+    for index, task in enumerate(board.suite.tasks):
+        lines = [row.tasks[index] for row in board.rows]
+        n_items = max((line.result.n_items for line in lines if line.result is not None), default=0)
+        groups.setdefault(task.kind, []).append(TaskSummary(task, n_items, sum(line.ok for line in lines)))
     return tuple(TaskGroup(tasks[0].task.traits, tuple(tasks)) for tasks in groups.values())
-
-
-def _task_summaries(board: Leaderboard) -> tuple[TaskSummary, ...]:
-    """The summaries of the tasks, in the order of the suite."""
-    lines = [[row.tasks[index] for row in board.rows] for index in range(len(board.suite.tasks))]
-    return tuple(
-        TaskSummary(
-            task,
-            max((line.result.n_items for line in column if line.result is not None), default=0),
-            sum(line.ok for line in column),
-        )
-        for task, column in zip(board.suite.tasks, lines, strict=True)
-    )

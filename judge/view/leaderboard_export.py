@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from judge.disclosure.redaction import public_score
@@ -197,9 +196,9 @@ def _values(key: str, term: Term, shared: SharedTrees, uncertainty: Uncertainty 
     return ScoreValues(
         tree=shared.index(term.node),
         **leaf_values(term.node),
-        score=_finite(key, term.value),
+        score=public_score(key, term.value),
         interval=None if interval is None else _finite_ends(key, interval),
-        at_worst=_finite(key, term.at_worst),
+        at_worst=public_score(key, term.at_worst),
         covered=term.covered,
         total=term.total,
         ranks=None if ranks is None else (ranks.low, ranks.high),
@@ -207,11 +206,6 @@ def _values(key: str, term: Term, shared: SharedTrees, uncertainty: Uncertainty 
     )
 
 
-def _finite(key: str, value: float | None) -> float | None:
-    """A score as it is published; None if it is infinite, because JSON has no infinity."""
-    return public_score(key, value) if value is not None and math.isfinite(value) else None
-
-
 def _finite_ends(key: str, interval: Interval) -> tuple[float, float] | None:
-    low, high = _finite(key, interval.low), _finite(key, interval.high)
+    low, high = public_score(key, interval.low), public_score(key, interval.high)
     return None if low is None or high is None else (low, high)

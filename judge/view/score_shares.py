@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view.formatting import evidence_words
+from judge.view.score_display import known
 from scoring import RawMetric, Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.names import LAMBENCH, SCORES, of_scheme
@@ -50,7 +51,7 @@ class TaskScore(NamedTuple):
         """The score over this task alone; None if the model has no metric of it."""
         if all(part.term.value is None for part in self.parts):
             return None
-        return _mean((part.weight, part.worth) for part in self.parts)
+        return self.counted
 
     @property
     def counted(self) -> float | None:
@@ -66,16 +67,15 @@ class TaskScore(NamedTuple):
         """The interval from its metrics' lower ends to their upper ends, rather too wide; None if one is not known."""
         if uncertainty is None or self.value is None:
             return None
-        intervals = [_interval(part, uncertainty) for part in self.parts if part.weight > 0]
-        known = [interval for interval in intervals if interval is not None]
-        if len(known) < len(intervals):
+        weighted = [(part.weight, _interval(part, uncertainty)) for part in self.parts if part.weight > 0]
+        intervals = [(weight, interval) for weight, interval in weighted if interval is not None]
+        if len(intervals) < len(weighted):
             return None
-        weights = [part.weight for part in self.parts if part.weight > 0]
-        low = _mean(zip(weights, (interval.low for interval in known), strict=True))
-        high = _mean(zip(weights, (interval.high for interval in known), strict=True))
+        low = _mean((weight, interval.low) for weight, interval in intervals)
+        high = _mean((weight, interval.high) for weight, interval in intervals)
         if low is None or high is None:
             return None
-        return Interval(low, high, n_held=sum(interval.n_held for interval in known))
+        return Interval(low, high, n_held=sum(interval.n_held for _, interval in intervals))
 
 
 def task_scores(board: Leaderboard, row: Row) -> dict[str, TaskScore]:
@@ -136,8 +136,7 @@ def _interval(part: Counted, uncertainty: Uncertainty) -> Interval | None:
     if part.term.value is None:
         counted = part.term.counted
         return None if counted is None else Interval(counted, counted)
-    interval = uncertainty.nodes.get(part.path)
-    return interval if interval is not None and interval.known else None
+    return known(uncertainty.nodes.get(part.path))
 
 
 def _mean(weighted_values: Iterable[tuple[float, float | None]]) -> float | None:

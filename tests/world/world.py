@@ -20,12 +20,12 @@ from judge.data.testset import read_testset
 from judge.evaluation.evaluate import Summary, evaluate
 from judge.evaluation.machine import Machine
 from judge.evaluation.observe import UnitStorage
-from judge.evaluation.plan import Circumstances, Unit, make_plan, make_unit
+from judge.evaluation.plan import Circumstances, TaskUnits, Unit, make_plan
 from judge.evaluation.request import Request
 from judge.evaluation.runner import Runner
 from judge.evaluation.unit_report import UnitReport
-from judge.evaluation.work_plan import make_units, plan_from_store
-from judge.records.attempts import DeathWatch, read_history
+from judge.evaluation.work_plan import make_units
+from judge.records.attempts import DeathWatch, read_histories, read_history
 from judge.records.records import Result
 from judge.records.results import load_results
 from judge.workspace import Workspace
@@ -166,7 +166,7 @@ class World:
         chosen = Task(parameters=parameters, **fields)
         testset = read_testset(self.settings.data, chosen.dataset)
         common = Circumstances(guest_version(), limits or self.settings.limits, "this machine")
-        return make_unit(submission, chosen, kind, testset, common)
+        return TaskUnits(chosen, kind, testset, common).unit(submission)
 
     def run_unit(self, unit: Unit, retry_held: bool = False) -> UnitReport:
         """Observes and measures `unit` as `judge evaluate` does, in this process."""
@@ -186,7 +186,8 @@ class World:
         testsets = {task.dataset: read_testset(self.settings.data, task.dataset) for task in suite.tasks}
         common = Circumstances(guest_version(), self.settings.limits, "this machine")
         units = make_units(list(submissions), suite.tasks, testsets, common)
-        return self._runner(machine).run(plan_from_store(self.store, units))
+        histories = read_histories(self.store, [submission.id for submission in submissions])
+        return self._runner(machine).run(make_plan(units, histories, self.store.exists))
 
     def _runner(self, machine: Machine, retry_held: bool = False) -> Runner:
         return Runner(

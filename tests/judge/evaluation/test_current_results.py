@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from judge.data.testset import read_testset
 from judge.evaluation.current_results import current_results
-from judge.evaluation.plan import Circumstances, make_unit
+from judge.evaluation.plan import Circumstances, TaskUnits
 from judge.records.attempts import unit_prefix
 from judge.records.hardware import hardware_class
 from judge.records.items_file import result_path
@@ -37,7 +37,7 @@ def timed(world: World, submission: Submission, hardware: str, hours: int, cpus:
     testset = read_testset(world.settings.data, SPEED.dataset)
     limits = world.settings.limits.model_copy(update={"cpus": cpus})
     common = Circumstances(guest_version(), limits, hardware)
-    unit = make_unit(submission, SPEED, KINDS["efficiency"], testset, common)
+    unit = TaskUnits(SPEED, KINDS["efficiency"], testset, common).unit(submission)
     observation, when = digest(f"observation on {hardware}"), NOON + timedelta(hours=hours)
     end = End(owner="o", ended=when, verdict=Verdict.OK, observation=observation, origin=Origin(hardware=hardware))
     made = result(submission, SPEED, {}, observation_key=unit.observation_key, result_key=unit.result_key(end))

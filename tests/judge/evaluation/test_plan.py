@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judge.data.testset import TestSet
-from judge.evaluation.plan import Circumstances, Planned, Step, Unit, make_plan, make_unit
+from judge.evaluation.plan import Circumstances, Planned, Step, TaskUnits, Unit, make_plan
 from judge.records.attempts import Attempt, History
 from judge.records.items_file import result_path
 from judge.records.records import Claim, End
@@ -52,7 +52,7 @@ def a_unit(
     default = label_sets[0] if label_sets else None
     known = TestSet("d@1", label_sets=label_sets, default_label_set=default, **facts)
     common = Circumstances("guest", Limits(cpus=1), hardware)
-    return make_unit(submission, Task(**stated), KINDS[kind], known, common)
+    return TaskUnits(Task(**stated), KINDS[kind], known, common).unit(submission)
 
 
 def attempt(n: int, verdict: Verdict | None = None, fault: FaultCause | None = None) -> Attempt:
