@@ -11,12 +11,12 @@ judged.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from judge.records.records import Result
 from judge.records.results import load_results
+from judge.records.strict_json import canonical_json
 from submissions.store.interface import Store
 from tasks.kinds.registry import KINDS
 
@@ -54,4 +54,4 @@ def line_of(result: Result) -> str:
         stated["key"] = result.result_key
         stated["observation"] = result.provenance.observation or ""
         stated["metrics"] = {name: vars(metric) for name, metric in result.metrics.items()}
-    return json.dumps(stated, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return canonical_json(stated)

@@ -124,10 +124,9 @@ def _check(context: VerificationContext, row: _CheckedResult) -> tuple[list[Defe
         testset = read_testset(context.data, row.task.dataset)
         unit = rebuild_unit(row.result, row.end, row.submission, row.task, testset)
         measured = remeasure(unit, row.end, context.store, lambda: dataset)
-    except (NotDerivable, DatasetError) as error:
-        return [Defect(row.key, why) for why in (*stored_defects, str(error))], 0.0
-    except JudgeFault as fault:
-        return [Defect(row.key, why) for why in (*stored_defects, fault.remedy)], 0.0
+    except (NotDerivable, DatasetError, JudgeFault) as error:
+        reason = error.remedy if isinstance(error, JudgeFault) else str(error)
+        return [Defect(row.key, why) for why in (*stored_defects, reason)], 0.0
     difference, largest = compare(row.result, measured.result)
     differences = [difference] if difference else [] if stored_defects else _changed_items(context, row, measured)
     remedy = f"restore it, or judge rejudge {row.result.submission}"

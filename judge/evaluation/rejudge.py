@@ -14,7 +14,6 @@ from judge.evaluation.current_results import current_results
 from judge.evaluation.evaluate import evaluate
 from judge.evaluation.plan import Circumstances, TaskUnits, Unit
 from judge.evaluation.request import Request, circumstances
-from judge.evaluation.unit_report import UnitReport
 from judge.evaluation.work_plan import WorkPlan, plan_work, task_of
 from judge.records.attempts import read_histories
 from judge.records.decisions import EventKind, RoundRecord, Rounds, SubmissionTask, read_decisions, record_event
@@ -99,10 +98,10 @@ def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: b
     rounds = {task: next_round(units[task].round, number, again) for task, number in begun.items()}
     ids = tuple(dict.fromkeys(task.submission for task in rounds))
     summary = evaluate(workspace, replace(request, ids=ids, rounds=rounds), reporter)
-    reports = {(report.submission, report.task): report for report in summary.units}
+    reasons = {(report.submission, report.task): report.sentence or str(report.did) for report in summary.units}
     after = _of_rounds(workspace, work, rounds)
     changes = tuple(
-        change_of(before[task], after.get(task), number, reports.get((task.submission, task.task)))
+        change_of(before[task], after.get(task), number, reasons.get((task.submission, task.task), ""))
         for task, number in rounds.items()
     )
     return Rejudged(suite=work.suite.name, changes=changes, not_judged=not_judged)
@@ -125,12 +124,11 @@ def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> R
         raise UsageError(
             f"no finished round can be applied: run judge rejudge {submissions} first, and look at its changes"
         )
-    changes = [change_of(before[task], after.get(task), number, None) for task, number in rounds.items()]
-    changes = [
-        each if each.after else each.model_copy(update={"why": f"round {each.round} is held, or was not finished"})
-        for each in changes
-    ]
-    return Rejudged(suite=work.suite.name, changes=tuple(changes))
+    changes = tuple(
+        change_of(before[task], after.get(task), number, f"round {number} is held, or was not finished")
+        for task, number in rounds.items()
+    )
+    return Rejudged(suite=work.suite.name, changes=changes)
 
 
 def next_round(counting: int, begun: int, again: bool) -> int:
@@ -186,11 +184,12 @@ def _ids(work: WorkPlan) -> list[str]:
     return list(dict.fromkeys(planned.unit.submission.id for planned in work.plan))
 
 
-def change_of(before: Result, after: Result | None, number: int, report: UnitReport | None) -> Change:
+def change_of(before: Result, after: Result | None, number: int, why: str) -> Change:
     """The two results of a task side by side.
 
     Args:
-        after: None if the new attempt has no verdict; `report` states the reason.
+        after: None if the new attempt has no verdict.
+        why: the reason why it has none.
     """
     change = Change(
         submission=before.submission,
@@ -199,7 +198,7 @@ def change_of(before: Result, after: Result | None, number: int, report: UnitRep
         round=number,
         before=before.verdict,
         after=after.verdict if after else None,
-        why=(report.sentence or str(report.did)) if report and not after else "",
+        why="" if after else why,
     )
     if after is None:
         return change

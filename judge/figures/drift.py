@@ -102,12 +102,12 @@ def _points_of(
 
 def _mean_over_tasks(drifts: Sequence[Drift]) -> tuple[float | None, ...]:
     """The mean at each point, as far as every task has a value."""
-    columns = zip(*(drift.mean for drift in drifts), strict=True)
-    return tuple(_mean([value for value in column if value is not None], len(drifts)) for column in columns)
-
-
-def _mean(values: Sequence[float], n: int) -> float | None:
-    return rounded(sum(values) / n, PUBLIC_DIGITS) if len(values) == n else None
+    means: list[float | None] = []
+    for column in zip(*(drift.mean for drift in drifts), strict=True):
+        values = [value for value in column if value is not None]
+        is_complete = len(values) == len(drifts)
+        means.append(rounded(sum(values) / len(drifts), PUBLIC_DIGITS) if is_complete else None)
+    return tuple(means)
 
 
 def _runs_at_the_end(mean: Sequence[float | None], drifts: Sequence[Drift]) -> int:

@@ -100,10 +100,7 @@ class Mirror:
     def read(self, layer: MirroredLayer) -> Iterator[bytes]:
         """The bytes of a layer in the mirror, piece by piece."""
         with self._faults():
-            try:
-                yield from self.client.blob(Blob(digest=layer.digest, size=layer.n_bytes))
-            except SubmissionFault as fault:
-                raise self._other_bytes(fault) from None
+            yield from self.client.blob(Blob(digest=layer.digest, size=layer.n_bytes))
 
     def probe(self) -> None:
         """Returns if a blob of eight bytes can be written and read again. It stays in the mirror."""
@@ -111,10 +108,7 @@ class Mirror:
         digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
         self._push(digest, BytesIO(data))
         with self._faults():
-            try:
-                self.client.read(f"blobs/{digest}", digest, len(data))
-            except SubmissionFault as fault:
-                raise self._other_bytes(fault) from None
+            self.client.read(f"blobs/{digest}", digest, len(data))
 
     def keep_image(self, config: bytes, layers: Sequence[MirroredLayer]) -> ImageReference:
         """The image of this configuration and these layers of the mirror, which can be pulled from it now."""
@@ -128,12 +122,6 @@ class Mirror:
         reference = ImageReference(self.client.repository, digest)
         emit(Event.IMAGE_MIRRORED, key=str(reference), count=len(layers))
         return reference
-
-    def _other_bytes(self, fault: SubmissionFault) -> JudgeFault:
-        return JudgeFault(
-            FaultCause.REGISTRY,
-            f"the mirror {self.client.repository} has other bytes than were written: {fault.sentence}",
-        )
 
     def _push(self, digest: str, data: BinaryIO) -> None:
         with self._faults():
@@ -155,6 +143,10 @@ class Mirror:
         repository = self.client.repository
         try:
             yield
+        except SubmissionFault as fault:
+            raise JudgeFault(
+                FaultCause.REGISTRY, f"the mirror {repository} has other bytes than were written: {fault.sentence}"
+            ) from None
         except dxf.exceptions.DXFUnauthorizedError:
             if self.client.login:
                 raise login_refused(repository) from None
@@ -168,8 +160,8 @@ class Mirror:
                 "and check that the judge may write to it",
             ) from None
         except (requests.RequestException, dxf.exceptions.DXFError) as error:
-            fault = does_not_answer(repository, error)
-            raise JudgeFault(fault.cause, fault.remedy) from error  # of the judge's own registry
+            silence = does_not_answer(repository, error)
+            raise JudgeFault(silence.cause, silence.remedy) from error  # of the judge's own registry
 
 
 def open_mirror(workspace: Workspace) -> Mirror:

@@ -211,27 +211,22 @@ def registry_faults(client: RegistryClient) -> Iterator[None]:
         f"The judge cannot read this image in {repository}: push it, or let the judge read it. "
         "If it is private, your invitation must name its repository: ask the maintainer."
     )
-    with client.transfer.asking(repository.host), _named_faults(client, repository, lacking):
-        yield
-
-
-@contextmanager
-def _named_faults(client: RegistryClient, repository: Repository, lacking: SubmissionFault) -> Iterator[None]:
-    try:
-        yield
-    except dxf.exceptions.DXFUnauthorizedError:
-        if client.credential_refused:
-            raise login_refused(repository) from None
-        raise lacking from None
-    except requests.HTTPError as error:
-        status = status_of(error)
-        if 400 <= status < 500 and status not in _MAY_PASS:
+    with client.transfer.asking(repository.host):
+        try:
+            yield
+        except dxf.exceptions.DXFUnauthorizedError:
+            if client.credential_refused:
+                raise login_refused(repository) from None
             raise lacking from None
-        raise RequestFault(
-            FaultCause.REGISTRY, f"{repository} cannot be read now (status {status}): try again later"
-        ) from None
-    except (requests.RequestException, dxf.exceptions.DXFError) as error:
-        raise does_not_answer(repository, error) from error
+        except requests.HTTPError as error:
+            status = status_of(error)
+            if 400 <= status < 500 and status not in _MAY_PASS:
+                raise lacking from None
+            raise RequestFault(
+                FaultCause.REGISTRY, f"{repository} cannot be read now (status {status}): try again later"
+            ) from None
+        except (requests.RequestException, dxf.exceptions.DXFError) as error:
+            raise does_not_answer(repository, error) from error
 
 
 def status_of(error: requests.HTTPError) -> int:

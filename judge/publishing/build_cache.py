@@ -121,7 +121,7 @@ def interval_cache(settings: JudgeSettings, folder: Path) -> CacheFile:
 
 
 def _file(settings: JudgeSettings, folder: Path, suffix: str) -> Path:
-    name = hashlib.sha256(f"{settings.store} {settings.endpoint_url} {folder}".encode()).hexdigest()[:16]
+    name = _sha256(f"{settings.store} {settings.endpoint_url} {folder}")[:16]
     return settings.log.parent / "index" / f"site-{name}.{suffix}"
 
 

@@ -99,9 +99,9 @@ def unit_prefix(submission: str, task: str, observation_key: str) -> str:
     return f"attempts/{submission}/{task}/{observation_key}/"
 
 
-def submission_of(prefix: str) -> str:
-    """The submission of a unit, from the key prefix of its attempts."""
-    return prefix.split("/")[1]
+def submission_of(key: str) -> str:
+    """The submission that a key in the store, or the prefix of keys, belongs to."""
+    return key.split("/")[1]
 
 
 def read_histories(store: Store, submissions: Iterable[str]) -> dict[str, History]:

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from judge.records.strict_json import canonical_json
 from sandbox.limits import Limits
 from sandbox.verdict import Verdict
 from tasks.datasets.card import D3
@@ -21,7 +22,7 @@ from tasks.model.dispersion import DISPERSION_VERSION
 
 def hash_of(fields: Mapping[str, Any]) -> str:
     """The first 32 digits of the sha256 of `fields` as canonical JSON: sorted names, no spaces, ASCII, no NaN."""
-    return hashlib.sha256(_canonical(fields).encode()).hexdigest()[:32]
+    return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:32]
 
 
 class OpenHash:
@@ -33,7 +34,7 @@ class OpenHash:
 
     def __init__(self, fields: Mapping[str, Any], unknown: str) -> None:
         mark = secrets.token_hex(32)  # random, so that no label set's name contains it
-        head, _, tail = _canonical({**fields, unknown: mark}).partition(f'"{mark}"')
+        head, _, tail = canonical_json({**fields, unknown: mark}).partition(f'"{mark}"')
         self._begun, self._tail = hashlib.sha256(head.encode()), tail
 
     def hash_for(self, value: str) -> str:
@@ -41,10 +42,6 @@ class OpenHash:
         hash = self._begun.copy()
         hash.update(f"{json.dumps(value, ensure_ascii=True)}{self._tail}".encode())
         return hash.hexdigest()[:32]
-
-
-def _canonical(fields: Mapping[str, Any]) -> str:
-    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def observation_keys(
@@ -92,11 +89,6 @@ def observation_keys(
     return OpenHash(fields, "image")
 
 
-def observation_key(*, image_id: str, **fields: Any) -> str:
-    """The one of `observation_keys` for an image."""
-    return observation_keys(**fields).hash_for(image_id)
-
-
 def result_keys(
     *,
     labels_sha256: str,
@@ -127,11 +119,6 @@ def result_keys(
         "failed_share": failed_share,
     }
     return OpenHash(fields, "observation")
-
-
-def result_key(*, observation: str, **fields: Any) -> str:
-    """The one of `result_keys` for an observation."""
-    return result_keys(**fields).hash_for(observation)
 
 
 def _round(number: int) -> dict[str, int]:

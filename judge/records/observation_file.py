@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from judge.records.strict_json import canonical_json
 from submissions.store.interface import Store, StoreError
 from tasks.kind import Observation
 
@@ -21,9 +22,10 @@ def pack(arrays: Mapping[str, NDArray[Any]], text: Mapping[str, Any]) -> bytes:
 
     The text is one canonical JSON value, because the library writes several header entries in no fixed order.
     """
-    text_json = json.dumps(text, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     # np.array keeps () shapes, which np.ascontiguousarray does not; the library needs contiguous arrays.
-    return save({name: np.array(array, order="C") for name, array in arrays.items()}, metadata={"json": text_json})
+    return save(
+        {name: np.array(array, order="C") for name, array in arrays.items()}, metadata={"json": canonical_json(text)}
+    )
 
 
 def unpack(data: bytes) -> tuple[dict[str, NDArray[Any]], Any]:

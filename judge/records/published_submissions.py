@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from judge.records.attempts import submission_of
 from judge.records.manifest import Defect, ManifestChain, lost_files, manifest_path, sha256
 from judge.records.results import read_record
 from submissions.preflight.log import log_path
@@ -34,9 +35,9 @@ def submission_files(store: Store) -> SubmissionFiles:
     submissions: dict[str, str] = {}
     events: dict[str, str] = {}
     keys = dict.fromkeys(store.list(FOLDER))
-    with_record = {id for id in (key.split("/")[1] for key in keys) if record_path(id) in keys}
+    with_record = {id for id in (submission_of(key) for key in keys) if record_path(id) in keys}
     for key in keys:
-        id = key.split("/")[1]
+        id = submission_of(key)
         is_event = key.startswith(f"{FOLDER}{id}/events/")
         if id not in with_record or not (is_event or key in (record_path(id), log_path(id))):
             continue
@@ -57,7 +58,7 @@ def unlike_published(store: Store, chain: ManifestChain) -> list[Defect]:
     keys = set(store.list(FOLDER))
     for stored in chain.manifests:
         stated = stored.manifest.submissions
-        for log in (log_path(key.split("/")[1]) for key in stated if key.endswith(f"/{RECORD}")):
+        for log in (log_path(submission_of(key)) for key in stated if key.endswith(f"/{RECORD}")):
             if log in keys - stated.keys():
                 late.setdefault(log, stored.manifest.n)
     return defects + [
@@ -73,7 +74,7 @@ def misnamed(store: Store) -> list[Defect]:
         if not key.endswith(f"/{RECORD}"):
             continue
         try:
-            why = why_misnamed(key.split("/")[1], read_record(store, key, Submission))
+            why = why_misnamed(submission_of(key), read_record(store, key, Submission))
         except StoreError:  # the leaderboard reports it
             continue
         if why:

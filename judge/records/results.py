@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from judge.records.attempts import read_histories
+from judge.records.attempts import read_histories, submission_of
 from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
 from judge.records.records import End, Result
 from judge.records.result_selection import ResultFacts, select_counting
@@ -43,7 +43,7 @@ def read_record(store: Readable, key: str, record: type[R]) -> R:
 
 def submission_ids(store: Store) -> list[str]:
     """The IDs of all submissions, sorted."""
-    return [key.split("/")[1] for key in store.list("submissions/") if key.endswith("/submission.json")]
+    return [submission_of(key) for key in store.list("submissions/") if key.endswith("/submission.json")]
 
 
 def read_submissions(store: Store) -> list[Submission]:

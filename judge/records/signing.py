@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from judge.config import ConfigError, JudgeSettings
 from judge.records.private_files import append_lines, write_new
 from judge.records.records import Signature
+from judge.records.strict_json import canonical_json
 from submissions.records import Record
 
 R = TypeVar("R", bound=Record)
@@ -217,7 +218,7 @@ def _read_trusted(path: Path) -> tuple[str, ...]:
 def canonical(fields: dict[str, Any]) -> bytes:
     """The bytes that are signed of the JSON object `fields`."""
     unsigned = {name: value for name, value in fields.items() if name != FIELD}
-    return json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+    return canonical_json(unsigned).encode()
 
 
 def check_signature(data: bytes, trusted: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Parses JSON from strangers, and refuses what two parsers could read differently.
+"""Canonical JSON; and JSON from strangers, parsed so that what two parsers could read differently is refused.
 
 Parsers differ on a name that occurs twice in one object, on NaN, and on half of a surrogate pair.
 """
@@ -6,9 +6,19 @@ Parsers differ on a name that occurs twice in one object, on NaN, and on half of
 from __future__ import annotations
 
 import json
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from sandbox.events import plain
+
+
+def canonical_json(fields: Mapping[str, Any]) -> str:
+    """`fields` as the text that hashes and signatures are over: sorted names, no spaces, ASCII.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def parse_strictly(data: bytes) -> object:

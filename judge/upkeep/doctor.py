@@ -60,9 +60,11 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         ("store", lambda: _store(workspace)),
     ]
     if settings.upload_bucket or settings.status_bucket or settings.status_url:
-        checks += [("upload bucket", lambda: _upload_bucket(workspace))]
-        checks += [("status bucket", lambda: _status_bucket(workspace))]
-        checks += [("mirror", lambda: _mirror(workspace))]
+        checks += [
+            ("upload bucket", lambda: _upload_bucket(workspace)),
+            ("status bucket", lambda: _status_bucket(workspace)),
+            ("mirror", lambda: _mirror(workspace)),
+        ]
     if "://" in settings.publish_to:
         checks += [("site", lambda: _site(workspace))]
     checks += [("data", lambda: _data(settings))]

@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from judge.records.attempts import History, read_histories
+from judge.records.attempts import History, read_histories, submission_of
 from judge.records.observation_file import observation_path
 from judge.records.process_identity import is_surely_gone
 from judge.records.records import Result
@@ -87,7 +87,7 @@ def read_attempts(store: Store) -> StoreAttempts:
         StoreError: one cannot be read; one line that names it.
     """
     claims = _claims(store)
-    return StoreAttempts(read_histories(store, sorted({key.split("/")[1] for key in claims})), claims)
+    return StoreAttempts(read_histories(store, sorted({submission_of(key) for key in claims})), claims)
 
 
 def _claims(store: Store) -> frozenset[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import docker
 
 from judge.evaluation.checkpoint_file import checkpoint_of
+from judge.records.attempts import submission_of
 from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, remove_file
 from sandbox.drivers.docker_driver import connect_engine
 from sandbox.drivers.docker_running import engine_faults
@@ -30,13 +31,13 @@ def checkpoints(
         oldest: seconds since the epoch.
     """
     over = {
-        checkpoint_of(run_dir, prefix, prefix.split("/")[1], each).path.name
+        checkpoint_of(run_dir, prefix, submission_of(prefix), each).path.name
         for prefix, history in attempts.histories.items()
         if history.end
         for each in hardware
     }
     # The name of a checkpoint does not show its unit, only its submission.
-    living = tuple(prefix.split("/")[1] + "-" for prefix in attempts.living)
+    living = tuple(submission_of(prefix) + "-" for prefix in attempts.living)
     garbage = []
     for path in _entries(run_dir / "checkpoints"):
         # `.NAME.TOKEN` was left by a judge that was killed while it saved.

@@ -70,22 +70,21 @@ def decimals(value: float | None, places: int = 3) -> str:
     return f"{value:.{places}f}".replace("-", "−")
 
 
-def signed(value: float, text_of: Callable[[float], str] | None = None) -> str:
+def signed(value: float, text_of: Callable[[float], str] = decimals) -> str:
     """The difference with its sign, +0.020 or −0.020; `same` if it is zero in the digits shown.
 
     Args:
-        text_of: turns the size of the difference into text; None: with three decimals.
+        text_of: turns the size of the difference into text.
     """
-    text_of = text_of or decimals
     text = text_of(abs(value))
     if text == text_of(0.0):
         return "same"
     return f"+{text}" if value > 0 else f"−{text}"
 
 
-def span(low: float, high: float, places: int = 3) -> str:
+def span(low: float, high: float) -> str:
     """A range of scores: 0.380 – 0.450."""
-    return f"{decimals(low, places)}\u00a0–\u00a0{decimals(high, places)}"
+    return f"{decimals(low)}\u00a0–\u00a0{decimals(high)}"
 
 
 def rank_span(low: float, high: float) -> str:

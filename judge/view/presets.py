@@ -16,14 +16,14 @@ _TYPES = {"energy": "Energies", "force": "Forces", "virial": "Virials"}
 _MOST = 1000  # the largest factor that a reader may set: js/settings_numbers.js
 
 
-def presets_of(schemes: Iterable[SchemeFile], variant: Variant = Variant.CORRECTED) -> tuple[PresetFile, ...]:
-    """The presets of all schemes, made from their scores in this variant. A preset that changes nothing is left out.
+def presets_of(schemes: Iterable[SchemeFile]) -> tuple[PresetFile, ...]:
+    """The presets of all schemes, made from their corrected scores. A preset that changes nothing is left out.
 
     A factor of 0 leaves a part out. A preset serves both variants: a path that a score does not have is ignored.
     """
     presets: list[PresetFile] = []
     for scheme in schemes:
-        if scheme.variant == variant:
+        if scheme.variant == Variant.CORRECTED.value:
             trees = {score.key: _fullest(score) for score in scheme.scores if score.models}
             presets += [preset for preset in _all(scheme.key, trees) if preset.weights]
     return tuple(presets)

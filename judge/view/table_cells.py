@@ -25,9 +25,9 @@ def isolated(text: str) -> Markup:
     return safe if text.isascii() or max(text) < _FIRST_FROM_THE_RIGHT else Markup(f"<bdi>{safe}</bdi>")
 
 
-def word_cell(text: str, more: str = "") -> str:
-    """A cell of text. `more` has further attributes and begins with a space."""
-    return f'<td class="word"{more}>{isolated(text)}'
+def word_cell(text: str) -> str:
+    """A cell of text."""
+    return f'<td class="word">{isolated(text)}'
 
 
 def lean_row(heading: str, cells: str) -> str:

@@ -12,6 +12,7 @@ from judge.cli.options import Json, SuiteName
 from judge.cli.output import print_scores_json
 from judge.cli.scores.explain import board_for_command, scores_of, value_text
 from judge.ranking.leaderboard import Leaderboard, Row
+from judge.view.score_display import uncertainty_of
 from judge.workspace import open_workspace
 from scoring import Term
 from scoring.intervals import Interval, Uncertainty
@@ -57,7 +58,7 @@ def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, obje
         for bound, value in (("at_worst", term.at_worst), ("at_best", term.at_best)):
             if value is not None:
                 fields[bound] = _finite(value)
-        spread = None if as_published else _uncertainty(board, name, key)
+        spread = None if as_published else uncertainty_of(board, _key(name), row)
         if spread is not None:
             fields |= {"interval": _pair(spread.score), "rank": spread.rank}
             fields |= {"rank_interval": _pair(spread.rank_interval)}
@@ -83,10 +84,6 @@ def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
     return fields
 
 
-def _uncertainty(board: Leaderboard, name: str, key: str) -> Uncertainty | None:
-    return board.robustness.intervals.get(_key(name), {}).get(key)
-
-
 def _key(name: str) -> str:
     """The key of the score that --score takes as `name`; empty for the instability at another tolerance."""
     return _SCORES[name].key if name in _SCORES else ""
@@ -108,7 +105,7 @@ def _print_scores(board: Leaderboard, as_published: bool) -> None:
         for row in board.rows:
             key, rank = row.submission.id, "–" if row.rank is None else str(row.rank)
             shown = [
-                _cell(scores[key].get(name), None if as_published else _uncertainty(board, name, key))
+                _cell(scores[key].get(name), None if as_published else uncertainty_of(board, _key(name), row))
                 for name in columns
             ]
             table.add_row(rank, escape(row.submission.card.name), *shown)

@@ -66,21 +66,21 @@ def line(name: str, cells: Sequence[Cell], lower: bool | None = None, *, below: 
         lower: whether lower is better; None: none is better.
     """
     known = [cell.value for cell in cells if cell.value is not None]
-    if lower is None or len(known) < 2:
-        return CompareLine(name, tuple(cells), below)
-    best = min(known) if lower else max(known)
+    if lower is not None and len(known) > 1:
+        cells = _marked(cells, min(known) if lower else max(known))
+    return CompareLine(name, tuple(cells), below)
+
+
+def _marked(cells: Sequence[Cell], best: float) -> Sequence[Cell]:
+    """The cells, of which those that show the best value are marked; none is if all show it."""
     first = next(cell for cell in cells if cell.value == best)
-    marked = [cell.value is not None and cell.text == first.text for cell in cells]
-    if all(marked):
-        return CompareLine(name, tuple(cells), below)
-    others = [cell for cell, is_best in zip(cells, marked, strict=True) if not is_best and cell.value is not None]
-    separate = sum(marked) == 1 and all(_separate(first, other) for other in others)
+    alike = [cell for cell in cells if cell.value is not None and cell.text == first.text]
+    if len(alike) == len(cells):
+        return cells
+    others = [cell for cell in cells if cell.value is not None and cell.text != first.text]
+    separate = len(alike) == 1 and all(_separate(first, other) for other in others)
     mark = BEST if separate else UNDECIDED
-    return CompareLine(
-        name,
-        tuple(cell._replace(mark=mark) if is_best else cell for cell, is_best in zip(cells, marked, strict=True)),
-        below,
-    )
+    return [cell._replace(mark=mark) if cell in alike else cell for cell in cells]
 
 
 def differences(line: CompareLine, text_of: Callable[[float], str] = formatting.decimals) -> tuple[CompareLine, ...]:

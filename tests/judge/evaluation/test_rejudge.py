@@ -11,13 +11,12 @@ from judge.config import UsageError
 from judge.evaluation.rejudge import next_round, rejudge
 from judge.evaluation.request import Request
 from judge.records.attempts import read_histories
-from judge.records.content_keys import observation_key, result_key
 from judge.records.items_file import items_path
 from judge.records.records import Result
 from submissions.progress import Reporter
 from submissions.records import Submission
 from tests.judge.evaluation.moody import rejudged, snapshot
-from tests.judge.records.test_content_keys import MEASURED, OBSERVED
+from tests.judge.records.test_content_keys import MEASURED, OBSERVED, observation_key, result_key
 from tests.world.world import World
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from judge.records.content_keys import hash_of, observation_key, result_key, verdict_key
+from judge.records.content_keys import hash_of, observation_keys, result_keys, verdict_key
 from sandbox.limits import Limits
 from sandbox.verdict import Verdict
 from tasks.datasets.card import D3
@@ -42,6 +42,16 @@ MEASURED: dict[str, Any] = {
     "parameters": Steps(),
     "failed_share": 0.5,
 }
+
+
+def observation_key(*, image_id: str, **fields: Any) -> str:
+    """The one of `observation_keys` for an image."""
+    return observation_keys(**fields).hash_for(image_id)
+
+
+def result_key(*, observation: str, **fields: Any) -> str:
+    """The one of `result_keys` for an observation."""
+    return result_keys(**fields).hash_for(observation)
 
 
 def test_keys_are_32_hexadecimal_digits_and_always_the_same() -> None:
