@@ -22,6 +22,8 @@ def utc_now() -> datetime:
 
 
 Fields = dict[str, Any]
+Upgrades = Mapping[int, Callable[[Fields], Fields]]
+"""By version, a pure function from the fields of that version to those of the next."""
 
 
 class Record(BaseModel):
@@ -33,7 +35,7 @@ class Record(BaseModel):
 
     # A field may have an `alias`: its name in the files, where that is older than its name here.
     model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
-    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {}
+    upgrades: ClassVar[Upgrades] = {}
 
     @classmethod
     def read(cls, data: bytes) -> Self:
@@ -209,7 +211,7 @@ def _submission_2(fields: Fields) -> Fields:
 class Submission(Record):
     """One image, submitted once."""
 
-    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _submission_2}
+    upgrades: ClassVar[Upgrades] = {1: _submission_2}
     schema_version: Literal[2] = 2
     id: str
     created: AwareDatetime

@@ -30,38 +30,43 @@ _USAGE_ERRORS = {
     "scoring.errors": "ScoringError",
 }
 
-COMMANDS = {
-    "data": Lazy("judge.cli.maintainer.data", "app", "Data sets: import, list, verify."),
-    "keys": Lazy(
-        "judge.cli.maintainer.keys", "app", "The key that this judge signs with, and the keys whose signatures count."
-    ),
-    "layers": Lazy("judge.cli.intake.layers", "app", "Layers of public base images, which no author needs to send."),
-    "score": Lazy("judge.cli.scores.score", "app", "Scores of judged submissions, and of published tables."),
-    "site": Lazy("judge.cli.maintainer.site", "app", "The leaderboard's pages: build, publish, serve."),
-    "store": Lazy("judge.cli.maintainer.store", "app", "The store's digest."),
-    "plan": Lazy("judge.cli.maintainer.plan", "plan_command"),
-    "explain": Lazy("judge.cli.scores.explain", "explain_command"),
-    "verify": Lazy("judge.cli.maintainer.verify", "verify_command"),
-    "selftest": Lazy("judge.cli.maintainer.selftest", "selftest_command"),
-    "intake": Lazy("judge.cli.intake.intake", "intake_command"),
-    "list": Lazy("judge.cli.maintainer.list", "list_command"),
-    "show": Lazy("judge.cli.maintainer.show", "show_command"),
-    "gc": Lazy("judge.cli.maintainer.gc", "gc_command"),
-    "rejudge": Lazy("judge.cli.maintainer.rejudge", "rejudge_command"),
-    "withdraw": Lazy("judge.cli.maintainer.decisions", "withdraw_command"),
-    "disqualify": Lazy("judge.cli.maintainer.decisions", "disqualify_command"),
-    "reinstate": Lazy("judge.cli.maintainer.decisions", "reinstate_command"),
-    "invite": Lazy("judge.cli.intake.invite", "invite_command"),
-    "revoke": Lazy("judge.cli.intake.invite", "revoke_command"),
-    "refuse": Lazy("judge.cli.intake.refuse", "refuse_command"),
-    "invitations": Lazy("judge.cli.intake.invite", "invitations_command"),
-    "evaluate": Lazy("judge.cli.maintainer.evaluate", "evaluate_command"),
-    "doctor": Lazy("judge.cli.maintainer.doctor", "doctor_command"),
-    "reap": Lazy("judge.cli.maintainer.evaluate", "reap_command"),
+# By name: the module in `judge.cli`, and the help of its `Typer`.
+_GROUPS = {
+    "data": ("maintainer.data", "Data sets: import, list, verify."),
+    "keys": ("maintainer.keys", "The key that this judge signs with, and the keys whose signatures count."),
+    "layers": ("intake.layers", "Layers of public base images, which no author needs to send."),
+    "score": ("scores.score", "Scores of judged submissions, and of published tables."),
+    "site": ("maintainer.site", "The leaderboard's pages: build, publish, serve."),
+    "store": ("maintainer.store", "The store's digest."),
+}
+# By name: the module in `judge.cli` with the function NAME_command.
+_COMMANDS = {
+    "plan": "maintainer.plan",
+    "explain": "scores.explain",
+    "verify": "maintainer.verify",
+    "selftest": "maintainer.selftest",
+    "intake": "intake.intake",
+    "list": "maintainer.list",
+    "show": "maintainer.show",
+    "gc": "maintainer.gc",
+    "rejudge": "maintainer.rejudge",
+    "withdraw": "maintainer.decisions",
+    "disqualify": "maintainer.decisions",
+    "reinstate": "maintainer.decisions",
+    "invite": "intake.invite",
+    "revoke": "intake.invite",
+    "refuse": "intake.refuse",
+    "invitations": "intake.invite",
+    "evaluate": "maintainer.evaluate",
+    "doctor": "maintainer.doctor",
+    "reap": "maintainer.evaluate",
 }
 
+LAZY = {name: Lazy(f"judge.cli.{module}", "app", help) for name, (module, help) in _GROUPS.items()}
+LAZY |= {name: Lazy(f"judge.cli.{module}", f"{name}_command") for name, module in _COMMANDS.items()}
+
 app = typer.Typer(
-    cls=lazy_group(COMMANDS),
+    cls=lazy_group(LAZY),
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

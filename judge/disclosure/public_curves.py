@@ -16,7 +16,7 @@ import numpy as np
 
 from judge.disclosure.redaction import LEAST_ITEMS, cut, rounded
 from judge.ranking.leaderboard import TaskLine
-from tasks.kinds.nve import DriftCurves, NveParameters, drift_curves
+from tasks.kinds.nve import NveParameters, drift_curves
 from tasks.metrics.measurement import Items
 from tasks.physicality.kind import PhysicalityParameters, diatomic_curves
 from tasks.structures.frames import Float
@@ -81,7 +81,8 @@ def public_drift(line: TaskLine, items: Items | None, public: Collection[str]) -
         return None
     hidden = is_hidden(line, public)
     mean, n_runs = _mean(curves.deviation, LEAST_ITEMS if hidden else 1, HIDDEN_DIGITS if hidden else PUBLIC_DIGITS)
-    runs = () if hidden else _runs(curves)
+    deviations = () if hidden else zip(curves.ids, curves.deviation, strict=True)
+    runs = tuple((name, _shown(deviation, PUBLIC_DIGITS)) for name, deviation in deviations)
     return Drift(tuple(curves.times_ps.tolist()), mean, n_runs, runs, hidden)
 
 
@@ -115,10 +116,6 @@ def _mean(deviation: Float, least: int, digits: int) -> tuple[tuple[float | None
     means = np.where(counts >= max(least, 1), sums / np.maximum(counts, 1), np.nan)
     shown = _shown(means, digits)
     return shown, tuple(None if m is None else int(n) for m, n in zip(shown, counts, strict=True))
-
-
-def _runs(curves: DriftCurves) -> tuple[tuple[str, tuple[float | None, ...]], ...]:
-    return tuple((name, _shown(row, PUBLIC_DIGITS)) for name, row in zip(curves.ids, curves.deviation, strict=True))
 
 
 def _drawn_points(energies: Float) -> list[int]:

@@ -16,7 +16,7 @@ def require_room(disk: Path, min_free_bytes: int, for_bytes: int = 0) -> None:
     Raises:
         JudgeFault: DISK; a `RequestFault` if there is room for smaller ones.
     """
-    free, needed = _free_bytes(disk), min_free_bytes + for_bytes
+    free, needed = free_bytes(disk), min_free_bytes + for_bytes
     if free < needed:
         kind = JudgeFault if free < min_free_bytes else RequestFault
         raise kind(
@@ -26,7 +26,7 @@ def require_room(disk: Path, min_free_bytes: int, for_bytes: int = 0) -> None:
         )
 
 
-def _free_bytes(folder: Path) -> int:
+def free_bytes(folder: Path) -> int:
     """The free bytes on the disk of `folder`, or of its first parent that exists."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -30,7 +30,7 @@ from judge.workspace import Workspace
 from sandbox.events import Event, emit
 from sandbox.image.layer_rewriting import RewrittenLayer
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
-from submissions.records import Fields, Record, utc_now
+from submissions.records import Fields, Record, Upgrades, utc_now
 from submissions.requests import Digest
 from submissions.store.interface import Store
 
@@ -56,7 +56,7 @@ class MirroredLayer(Record):
         n_bytes: the size of the blob in the mirror.
     """
 
-    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _mirrored_layer_2}
+    upgrades: ClassVar[Upgrades] = {1: _mirrored_layer_2}
     schema_version: Literal[2] = 2
     received: Digest | Literal[""]
     diff_id: Digest

@@ -49,6 +49,7 @@ class BucketContents:
     rewritten: frozenset[str]
 
 
+@dataclass(frozen=True)
 class BucketSite:
     """A site below a prefix of a bucket.
 
@@ -56,8 +57,9 @@ class BucketSite:
         grace: how long an object stays that no page refers to.
     """
 
-    def __init__(self, objects: BucketObjects, grace: timedelta, now: Callable[[], datetime] = utc_now) -> None:
-        self._objects, self._grace, self._now = objects, grace, now
+    objects: BucketObjects
+    grace: timedelta
+    now: Callable[[], datetime] = utc_now
 
     @classmethod
     def at(cls, url: str, endpoint_url: str, grace: timedelta) -> Self:
@@ -69,25 +71,25 @@ class BucketSite:
         return cls(BucketObjects(connect(endpoint_url), bucket_place(url, "publish_to")), grace)
 
     def path(self, name: str = "") -> str:
-        return self._objects.path(name)
+        return self.objects.path(name)
 
     def may_be_absent(self) -> bool:
         return False
 
     def read(self, names: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        return self._objects.get_all(names)
+        return self.objects.get_all(names)
 
     def misserved(self, names: Iterable[str]) -> tuple[str, ...]:
-        return self._objects.misserved(names)
+        return self.objects.misserved(names)
 
     def difference(self, files: Mapping[str, bytes], rewritten: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
-        names, now = [*files, FILE], self._now()
-        contents = read_contents(self._objects, names, rewritten)
+        names, now = [*files, FILE], self.now()
+        contents = read_contents(self.objects, names, rewritten)
         wanted = {name: site_object(name, content) for name, content in files.items()}
-        differing = set(differing_names(self._objects, contents, wanted))
+        differing = set(differing_names(self.objects, contents, wanted))
         new = {name for name in differing if name not in contents.etags}
         claimed = with_claimed(contents.listed, [*names, *contents.rewritten], now)
-        shown = with_shown(claimed, dict.fromkeys(names, ListedObject()), contents.etags, now, self._grace)
+        shown = with_shown(claimed, dict.fromkeys(names, ListedObject()), contents.etags, now, self.grace)
         return {
             "new": tuple(sorted(new)),
             "changed": tuple(sorted(differing - new)),
@@ -97,9 +99,7 @@ class BucketSite:
 
     @contextmanager
     def staged(self, files: Mapping[str, bytes], rewritten: Collection[str] = ()) -> Iterator[StagedObjects]:
-        site = StagedObjects(
-            self._objects, read_contents(self._objects, [*files, FILE], rewritten), self._grace, self._now
-        )
+        site = StagedObjects(self.objects, read_contents(self.objects, [*files, FILE], rewritten), self.grace, self.now)
         for name, content in files.items():
             site.add(name, content)
         site.begin()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import ClassVar, Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from judge.records.records import Signature
 from judge.records.signing import BadSignature, SigningKey, check_signature
-from submissions.records import Fields, Record
+from submissions.records import Fields, Record, Upgrades
 from submissions.store.interface import Store, StoreError
 
 FOLDER = "manifests/"
@@ -59,7 +59,7 @@ class Manifest(Record):
         previous: sha256 of the stored bytes of manifest n - 1; empty for the first.
     """
 
-    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _manifest_2}
+    upgrades: ClassVar[Upgrades] = {1: _manifest_2}
     schema_version: Literal[2] = 2
     n: int = Field(ge=1)
     suite: str

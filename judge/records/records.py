@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 from pydantic import AwareDatetime, Field
 
 from sandbox.verdict import FaultCause, Verdict
-from submissions.records import Fields, Record
+from submissions.records import Fields, Record, Upgrades
 from tasks.metrics.metric import Metric, MetricPart
 
 
@@ -77,7 +76,7 @@ class End(Record):
         culprit: the faulty resource of a fault, if other attempts may fail because of it: `gpu UUID` or `dataset NAME`.
     """
 
-    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _end_2}
+    upgrades: ClassVar[Upgrades] = {1: _end_2}
     schema_version: Literal[2] = 2
     owner: str
     ended: AwareDatetime
@@ -149,7 +148,7 @@ class Result(Record):
         signature: by the judge that measured; None if it had no key.
     """
 
-    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _result_2}
+    upgrades: ClassVar[Upgrades] = {1: _result_2}
     schema_version: Literal[2] = 2
     submission: str
     task: str

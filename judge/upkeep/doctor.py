@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from ase.build import bulk
 
 from judge.config import ConfigError, JudgeSettings
 from judge.images.credentials import login_for
+from judge.images.disk_space import free_bytes
 from judge.images.mirror import open_mirror
 from judge.publishing.destination import open_site
 from judge.records.hardware import cpu_name
@@ -104,15 +104,11 @@ def _gpus() -> tuple[bool | None, str]:
 
 def _disk(settings: JudgeSettings) -> tuple[bool, str]:
     places = {Path(settings.store) if "://" not in settings.store else settings.data, settings.data, settings.run_dir}
-    free = {place: shutil.disk_usage(_existing(place)).free / GIB for place in places}
+    free = {place: free_bytes(place) / GIB for place in places}
     place = min(free, key=lambda p: free[p])
     if free[place] < MIN_FREE_GIB and place != settings.run_dir:
         return False, f"only {free[place]:.1f} GiB free at {place}: free at least {MIN_FREE_GIB:g} GiB"
     return True, f"{free[place]:.1f} GiB free at {place}, the least"
-
-
-def _existing(path: Path) -> Path:
-    return path if path.exists() else _existing(path.parent)
 
 
 def _store(workspace: Workspace) -> tuple[bool, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Annotated
 
 import typer
@@ -57,9 +58,9 @@ class SubmissionHours(Record):
     seconds: float
     unknown: int
     limited: int
-    per_call_s: float | None
-    per_atom_s: float | None
-    startup_s: float | None
+    per_call_s: float | None = None
+    per_atom_s: float | None = None
+    startup_s: float | None = None
     device: str
 
 
@@ -97,10 +98,8 @@ def plan_command(
 def forecast_of(work_plan: WorkPlan) -> Forecast:
     """The estimate for a work plan."""
     units, submissions = [], []
-    by_submission: dict[str, list[Planned]] = {}
-    for planned in work_plan.plan:
-        by_submission.setdefault(planned.unit.submission.id, []).append(planned)
-    for plan in by_submission.values():
+    for _, group in groupby(work_plan.plan, key=lambda planned: planned.unit.submission.id):
+        plan = list(group)
         costs = [work_plan.cost(planned) for planned in plan]
         units += [_unit_hours(work_plan, planned, cost) for planned, cost in zip(plan, costs, strict=True)]
         submissions.append(_submission_hours(plan[0].unit.submission, costs))
@@ -129,16 +128,11 @@ def _unit_hours(work_plan: WorkPlan, planned: Planned, cost: Cost) -> UnitHours:
 
 
 def _submission_hours(submission: Submission, costs: list[Cost]) -> SubmissionHours:
-    total, speed = total_of(costs), speed_of(submission.preflight)
-    per_call, per_atom, startup = speed or (None, None, None)
+    speed = speed_of(submission.preflight)
     return SubmissionHours(
         submission=submission.id,
-        seconds=total.seconds,
-        unknown=total.unknown,
-        limited=total.limited,
-        per_call_s=per_call,
-        per_atom_s=per_atom,
-        startup_s=startup,
+        **total_of(costs)._asdict(),
+        **(speed._asdict() if speed else {}),
         device=submission.preflight.device,
     )
 

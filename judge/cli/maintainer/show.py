@@ -1,4 +1,4 @@
-"""`judge show`: what is stored about one submission, for the maintainer."""
+"""`judge show`: what is stored about one submission, for the maintainer; with --author, what its author may see."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from judge.cli.maintainer.show_author import show_to_author
 from judge.cli.options import Json
 from judge.cli.output import print_json, print_lines
 from judge.config import UsageError
+from judge.disclosure.author_view import LOG_WITHHELD
 from judge.evaluation.request import choose_submissions
+from judge.intake.status import read_progress
 from judge.records.decisions import read_decisions
 from judge.records.records import Result
 from judge.records.results import load_held, load_results, read_submissions
-from judge.workspace import open_workspace
+from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
+from submissions.cli.status_tables import progress_lines
+from submissions.preflight.log import read_log
+from submissions.records import Submission
 from submissions.tables import number_text, plain_table, table_console
+from tasks.suites.suite import load_suite
 
 
 def show_command(
@@ -34,7 +39,7 @@ def show_command(
     store = workspace.store
     submission = choose_submissions(read_submissions(store), [id])[0]
     if author:
-        show_to_author(workspace, submission, task, as_json)
+        _show_to_author(workspace, submission, task, as_json)
         return
     trusted = workspace.trusted
     decisions = read_decisions(store, submission.id, trusted)
@@ -96,3 +101,25 @@ def _results_table(results: list[Result]) -> Table:
             table.add_row(*first, name, *shown, metric.unit, f"{metric.n_failed}/{metric.n_items}")
             first = ("", "")
     return table
+
+
+def _show_to_author(workspace: Workspace, submission: Submission, task: str | None, as_json: bool) -> None:
+    """Prints what the author may see, as `lambench-submit status` shows it; of one task if `task` names it."""
+    suite = load_suite(workspace.settings.suite)
+    progress = read_progress(workspace, suite, [submission.id])[submission.id]
+    if task:
+        shown = tuple(state for state in progress.tasks if state.task == task)
+        progress = progress.model_copy(update={"tasks": shown, "n_tasks": len(shown)})
+    log = read_log(workspace.store, submission.id)
+    if as_json:
+        print_json({**progress.model_dump(mode="json"), "log": log, "log_withheld": LOG_WITHHELD})
+        return
+    console = table_console()
+    console.print(f"[bold]{escape(plain(progress.name))}[/]  {progress.submission}: {progress.state}")
+    for line in progress_lines(progress):
+        console.print(line, soft_wrap=True)
+    console.print(LOG_WITHHELD, soft_wrap=True)
+    if log:
+        console.print("\nWhat the container printed in the preflight:")
+        for line in log.splitlines():
+            console.print(f"  │ {line}", markup=False, soft_wrap=True)
