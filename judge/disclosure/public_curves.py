@@ -31,6 +31,10 @@ PAIR_POINTS = 34
 """A plot has about so many distances of a pair."""
 
 
+Points = tuple[float | None, ...]
+"""The values of a curve; None where there is none."""
+
+
 class Drift(NamedTuple):
     """The change of the total energy in the runs of one task of one submission.
 
@@ -43,9 +47,9 @@ class Drift(NamedTuple):
     """
 
     times_ps: tuple[float, ...]
-    mean: tuple[float | None, ...]
+    mean: Points
     n_runs: tuple[int | None, ...]
-    runs: tuple[tuple[str, tuple[float | None, ...]], ...]
+    runs: tuple[tuple[str, Points], ...]
     hidden: bool
 
 
@@ -59,7 +63,7 @@ class Pair(NamedTuple):
 
     symbol: str
     distances: tuple[float, ...]
-    energies: tuple[float | None, ...]
+    energies: Points
 
 
 def is_hidden(line: TaskLine, public: Collection[str]) -> bool:
@@ -101,7 +105,7 @@ def public_pairs(line: TaskLine, items: Items | None, public: Collection[str]) -
     return tuple(pairs)
 
 
-def _mean(deviation: Float, least: int, digits: int) -> tuple[tuple[float | None, ...], tuple[int | None, ...]]:
+def _mean(deviation: Float, least: int, digits: int) -> tuple[Points, tuple[int | None, ...]]:
     """(k,) the mean size of each column of `deviation` over its finite values, and (k,) their number.
 
     Both are None for a column with fewer than `least` finite values.
@@ -127,5 +131,5 @@ def _drawn_points(energies: Float) -> list[int]:
     return sorted(chosen)
 
 
-def _shown(values: Float, digits: int) -> tuple[float | None, ...]:
+def _shown(values: Float, digits: int) -> Points:
     return tuple(cut(float(value), digits) if math.isfinite(value) else None for value in values)

@@ -33,6 +33,7 @@ from sandbox.image.layer_check import ImageBudget, too_large
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.requests import ReferredImage, SentLayer, SentPart, UploadedImage
 
+Say = Callable[[str], None]
 ReadPart = Callable[[SentPart], Iterator[bytes]]
 
 
@@ -99,7 +100,7 @@ def mirror_image(
     image: ReferredImage | UploadedImage,
     held: Collection[str],
     part: ReadPart,
-    say: Callable[[str], None],
+    say: Say,
     disks: Collection[Path] = (),
     transfer: Transfer | None = None,
 ) -> MirroredImage:
@@ -131,7 +132,7 @@ def mirror_image(
     return MirroredImage(coming.id, str(stored), coming.reference, config.diff_ids, budget.unpacked_bytes)
 
 
-def mirror_layers(workspace: Workspace, image: ReferredImage, say: Callable[[str], None]) -> tuple[str, ...]:
+def mirror_layers(workspace: Workspace, image: ReferredImage, say: Say) -> tuple[str, ...]:
     """The diff IDs of an image's layers, after these were stored in the mirror. The image needs no calculator.
 
     Raises:
@@ -157,7 +158,7 @@ def _keep_layers(
     layers: Sequence[_Layer],
     held: Collection[str],
     budget: ImageBudget,
-    say: Callable[[str], None],
+    say: Say,
     transfer: Transfer,
 ) -> list[MirroredLayer]:
     """The layers, all stored in the mirror. A layer that occurs several times counts as often in `budget`."""
@@ -247,7 +248,7 @@ def _take(
     held: Collection[str],
     budget: ImageBudget,
     name: str,
-    say: Callable[[str], None],
+    say: Say,
     transfer: Transfer,
 ) -> MirroredLayer:
     """The layer, after it was fetched, checked and stored in the mirror."""

@@ -89,56 +89,60 @@ def _is_time(text: str) -> str:
     return text
 
 
-_Int = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
-_Time = Annotated[str, AfterValidator(_is_time)]
-_Names = dict[str, dict[str, Any] | None]
+# Engines read null as a missing field.
+_Text = str | None
+_Texts = list[str] | None
+_Flag = bool | None
+_Int = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | None
+_Time = Annotated[str, AfterValidator(_is_time)] | None
+_Names = dict[str, dict[str, Any] | None] | None
 
 
 class _HealthCheck(_ForeignJson):
-    Test: list[str] | None = None
-    Interval: _Int | None = None
-    Timeout: _Int | None = None
-    StartPeriod: _Int | None = None
-    StartInterval: _Int | None = None
-    Retries: _Int | None = None
+    Test: _Texts = None
+    Interval: _Int = None
+    Timeout: _Int = None
+    StartPeriod: _Int = None
+    StartInterval: _Int = None
+    Retries: _Int = None
 
 
 class _Settings(_ForeignJson):
     """The fields that an engine reads: an image with other types here cannot be pulled."""
 
-    Hostname: str | None = None
-    Domainname: str | None = None
-    User: str | None = None
-    AttachStdin: bool | None = None
-    AttachStdout: bool | None = None
-    AttachStderr: bool | None = None
-    ExposedPorts: _Names | None = None
-    Tty: bool | None = None
-    OpenStdin: bool | None = None
-    StdinOnce: bool | None = None
-    Env: list[str] | None = None
-    Cmd: list[str] | None = None
+    Hostname: _Text = None
+    Domainname: _Text = None
+    User: _Text = None
+    AttachStdin: _Flag = None
+    AttachStdout: _Flag = None
+    AttachStderr: _Flag = None
+    ExposedPorts: _Names = None
+    Tty: _Flag = None
+    OpenStdin: _Flag = None
+    StdinOnce: _Flag = None
+    Env: _Texts = None
+    Cmd: _Texts = None
     Healthcheck: _HealthCheck | None = None
-    ArgsEscaped: bool | None = None
-    Image: str | None = None
-    Volumes: _Names | None = None
-    WorkingDir: str | None = None
-    Entrypoint: list[str] | None = None
-    NetworkDisabled: bool | None = None
-    MacAddress: str | None = None
-    OnBuild: list[str] | None = None
+    ArgsEscaped: _Flag = None
+    Image: _Text = None
+    Volumes: _Names = None
+    WorkingDir: _Text = None
+    Entrypoint: _Texts = None
+    NetworkDisabled: _Flag = None
+    MacAddress: _Text = None
+    OnBuild: _Texts = None
     Labels: dict[str, str] | None = None
-    StopSignal: str | None = None
-    StopTimeout: _Int | None = None
-    Shell: list[str] | None = None
+    StopSignal: _Text = None
+    StopTimeout: _Int = None
+    Shell: _Texts = None
 
 
 class _Step(_ForeignJson):
-    created: _Time | None = None
-    author: str | None = None
-    created_by: str | None = None
-    comment: str | None = None
-    empty_layer: bool | None = None
+    created: _Time = None
+    author: _Text = None
+    created_by: _Text = None
+    comment: _Text = None
+    empty_layer: _Flag = None
 
 
 class _RootFs(_ForeignJson):
@@ -153,19 +157,19 @@ class ImageConfig(_ForeignJson):
     architecture: str = Field(pattern=_PLATFORM)
     config: _Settings | None = None
     rootfs: _RootFs
-    created: _Time | None = None
+    created: _Time = None
     history: list[_Step] | None = None
     container_config: _Settings | None = None
-    id: str | None = None
-    parent: str | None = None
-    comment: str | None = None
-    container: str | None = None
-    docker_version: str | None = None
-    author: str | None = None
-    variant: str | None = None
-    Size: _Int | None = None
-    os_version: str | None = Field(None, alias="os.version")
-    os_features: list[str] | None = Field(None, alias="os.features")
+    id: _Text = None
+    parent: _Text = None
+    comment: _Text = None
+    container: _Text = None
+    docker_version: _Text = None
+    author: _Text = None
+    variant: _Text = None
+    Size: _Int = None
+    os_version: _Text = Field(None, alias="os.version")
+    os_features: _Texts = Field(None, alias="os.features")
 
     @property
     def diff_ids(self) -> tuple[str, ...]:

@@ -8,11 +8,10 @@ from pathlib import PurePosixPath
 from judge.pages.domain_tables import DomainTable, domain_tables
 from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.view import score_display
-from judge.view.assets import MAIN
+from judge.view.assets import MAIN, modules_behind
 from judge.view.columns import task_groups
 from judge.view.leaderboard_export import task_page
 from judge.view.page_context import Frame
-from judge.view.preloads import modules_behind
 from scoring.names import SCORES
 
 SCRIPTS, DOMAIN_TABLES = ("board.js", "settings.js", "sortable.js"), "domain_tables.js"

@@ -42,6 +42,10 @@ _COPPER_EV = -0.005681511358581  # energy of fcc copper, a = 3.61 Å, per atom, 
 _PROBE_KEY = "doctor/probe"
 
 
+Finding = tuple[bool | None, str]
+"""Whether a part of the machine works, None if it is optional and absent; and a sentence about it."""
+
+
 class CheckResult(NamedTuple):
     """One line of the table. `ok` is None if something optional is absent."""
 
@@ -53,7 +57,7 @@ class CheckResult(NamedTuple):
 def examine(workspace: Workspace) -> Iterator[CheckResult]:
     """The result of each check, as soon as it is done."""
     settings = workspace.settings
-    checks: list[tuple[str, Callable[[], tuple[bool | None, str]]]] = [
+    checks: list[tuple[str, Callable[[], Finding]]] = [
         ("processor", lambda: (True, f"{settings.limits.cpus} × {cpu_name()} for a container")),
         ("GPU", _gpus),
         ("disk", lambda: _disk(settings)),
@@ -77,7 +81,7 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         yield _run_check("guest, in a container", lambda: _guest("docker", settings))
 
 
-def _run_check(name: str, check: Callable[[], tuple[bool | None, str]]) -> CheckResult:
+def _run_check(name: str, check: Callable[[], Finding]) -> CheckResult:
     try:
         ok, text = check()
     except JudgeFault as fault:
@@ -87,7 +91,7 @@ def _run_check(name: str, check: Callable[[], tuple[bool | None, str]]) -> Check
     return CheckResult(name, ok, text)
 
 
-def _engine(settings: JudgeSettings) -> tuple[bool | None, str]:
+def _engine(settings: JudgeSettings) -> Finding:
     try:
         open_driver("docker", settings.run_dir, settings.runtime, settings.cold_start)
     except JudgeFault as fault:
@@ -95,14 +99,14 @@ def _engine(settings: JudgeSettings) -> tuple[bool | None, str]:
     return True, "the Docker engine answers"
 
 
-def _gpus() -> tuple[bool | None, str]:
+def _gpus() -> Finding:
     gpus = list_gpus()
     if not gpus:
         return None, "none: models run on the CPU unless --gpus is given, and then this machine refuses"
     return True, ", ".join(f"{gpu.name} ({gpu.uuid})" for gpu in gpus)
 
 
-def _disk(settings: JudgeSettings) -> tuple[bool, str]:
+def _disk(settings: JudgeSettings) -> Finding:
     places = {Path(settings.store) if "://" not in settings.store else settings.data, settings.data, settings.run_dir}
     free = {place: free_bytes(place) / GIB for place in places}
     place = min(free, key=lambda p: free[p])
@@ -111,7 +115,7 @@ def _disk(settings: JudgeSettings) -> tuple[bool, str]:
     return True, f"{free[place]:.1f} GiB free at {place}, the least"
 
 
-def _store(workspace: Workspace) -> tuple[bool, str]:
+def _store(workspace: Workspace) -> Finding:
     settings, store = workspace.settings, workspace.store
     store.delete(_PROBE_KEY)
     if not store.put_if_absent(_PROBE_KEY, b"1") or store.put_if_absent(_PROBE_KEY, b"2"):
@@ -123,24 +127,24 @@ def _store(workspace: Workspace) -> tuple[bool, str]:
     return True, f"{settings.store}: written and read; {n} submissions"
 
 
-def _upload_bucket(workspace: Workspace) -> tuple[bool, str]:
+def _upload_bucket(workspace: Workspace) -> Finding:
     require_bucket_settings(workspace.settings)
     return True, check_upload_bucket(workspace)
 
 
-def _status_bucket(workspace: Workspace) -> tuple[bool, str]:
+def _status_bucket(workspace: Workspace) -> Finding:
     require_bucket_settings(workspace.settings)
     return True, "; but ".join([check_status_bucket(workspace), *weak_points(workspace)])
 
 
-def _mirror(workspace: Workspace) -> tuple[bool, str]:
+def _mirror(workspace: Workspace) -> Finding:
     open_mirror(workspace).probe()
     settings = workspace.settings
     known = [host for host in settings.registries if login_for(settings.registry_config, host)]
     return True, f"{settings.mirror}: written and read; credentials for {', '.join(known) or 'no other registry'}"
 
 
-def _site(workspace: Workspace) -> tuple[bool, str]:
+def _site(workspace: Workspace) -> Finding:
     place = open_site(workspace.settings)
     place.difference({})  # reads and lists; the probe writes
     published = dict(place.read([FILE]))[FILE]
@@ -148,7 +152,7 @@ def _site(workspace: Workspace) -> tuple[bool, str]:
     return True, f"{place.path()}: {sentence}{'' if published else '; nothing is published there yet'}"
 
 
-def _data(settings: JudgeSettings) -> tuple[bool | None, str]:
+def _data(settings: JudgeSettings) -> Finding:
     cards = sorted(settings.data.glob("*/card.toml"))
     if not cards:
         return None, f"no data set in {settings.data} yet: the quickstart suite builds its own; else judge data import"
@@ -157,7 +161,7 @@ def _data(settings: JudgeSettings) -> tuple[bool | None, str]:
     return True, f"{len(cards)} data sets in {settings.data}; all hashes agree with their cards"
 
 
-def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | None, str]:
+def _guest(driver_name: DriverName, settings: JudgeSettings) -> Finding:
     """Starts a guest in the sandbox, asks it for the energy of copper, and compares with the known value."""
     driver = open_driver(driver_name, settings.run_dir, settings.runtime, settings.cold_start)
     limits = Limits(startup_s=60.0, task_s=60.0, message_s=30.0, cpus=1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import PurePosixPath
@@ -16,6 +18,7 @@ STYLES = ("frame", "board", "settings", "figures", "model", "task", "compare", "
 SCRIPTS = "js"
 MAIN = "main.js"
 SCORE_NAMES = "scores.js"
+_IMPORT = re.compile(rb'^(?:import|\}).*? from "\./([\w.]+)";$', re.MULTILINE)
 
 
 class Assets(NamedTuple):
@@ -74,6 +77,21 @@ def score_names_script() -> bytes:
 def plotly() -> bytes:
     """The plotly.js of the installed Python package."""
     return (resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+
+
+def modules_behind(files: Mapping[str, bytes], begin: Iterable[str]) -> tuple[str, ...]:
+    """The paths `begin`, and those of all modules that they import, directly or indirectly, for a page to preload.
+
+    Args:
+        files: contents of the site's files by path.
+    """
+    paths = list(dict.fromkeys(begin))
+    for path in paths:  # the list grows in the loop
+        for name in _IMPORT.findall(files[path]):
+            imported = str(PurePosixPath(path).with_name(name.decode()))
+            if imported not in paths:
+                paths.append(imported)
+    return tuple(paths)
 
 
 def _read(name: str) -> bytes:
