@@ -17,6 +17,8 @@ from scoring.tree import AsItIs, Leaf, Scale
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
+HiddenRuns = Mapping[str, str]
+"""The task of each run of a hidden task of dynamics, by run."""
 ALL_RUNS = "mean over the runs of a hidden data set, which are not shown one by one"
 
 
@@ -37,8 +39,8 @@ def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
     )
 
 
-def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> dict[str, str]:
-    """The task of each run of a hidden task of dynamics, by run. A run has one structure and is not shown alone."""
+def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> HiddenRuns:
+    """The runs of the tasks in `hidden`. A run has one structure and is not shown alone."""
     prefixes = {f"{task.name}: ": task.name for task in hidden if task.traits.score is ScoreFamily.INSTABILITY}
     if not prefixes:
         return {}
@@ -47,7 +49,7 @@ def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> dict[str, str]:
     return {name: task for prefix, task in prefixes.items() for name in sorted(names) if name.startswith(prefix)}
 
 
-def _public_row(row: Row, public: Collection[str], runs: Mapping[str, str]) -> Row:
+def _public_row(row: Row, public: Collection[str], runs: HiddenRuns) -> Row:
     return replace(
         row,
         submission=public_submission(row.submission),
@@ -57,19 +59,18 @@ def _public_row(row: Row, public: Collection[str], runs: Mapping[str, str]) -> R
     )
 
 
-def public_term(key: str, term: Term, runs: Mapping[str, str]) -> Term:
+def public_term(key: str, term: Term, runs: HiddenRuns) -> Term:
     """A public score: numbers have fewer digits, and all runs of a hidden task are one part.
 
     A score that is computed again from its leaves differs from its value in the digits that were removed.
 
     Args:
         key: the key of the score; a score that is computed from times has fewer digits.
-        runs: see `hidden_runs`.
     """
     return _public_term(term, score_digits(key), runs)
 
 
-def _public_term(term: Term, digits: int, runs: Mapping[str, str]) -> Term:
+def _public_term(term: Term, digits: int, runs: HiddenRuns) -> Term:
     """A public score. Terms are made without `replace`, which takes twice as long; a board has 100,000 of them."""
     node, parts = term.node, term.parts
     if parts:
@@ -107,7 +108,7 @@ def _public_scale(scale: Scale) -> Scale:
     return replace(scale, **numbers)
 
 
-def _with_runs_as_one(term: Term, runs: Mapping[str, str]) -> Iterator[Term]:
+def _with_runs_as_one(term: Term, runs: HiddenRuns) -> Iterator[Term]:
     """The parts of a term; one part stands for all runs of a hidden task, at the place of the first run."""
     of_task: dict[str, list[Term]] = {}
     for part in term.parts:
@@ -140,7 +141,7 @@ def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
     return replace(line, result=public_result(line.result, hidden=is_hidden(line, public)))
 
 
-def _public_robustness(robustness: Robustness, runs: Mapping[str, str]) -> Robustness:
+def _public_robustness(robustness: Robustness, runs: HiddenRuns) -> Robustness:
     """The uncertainties and rank ranges without runs of hidden tasks; numbers have the digits of public scores."""
     intervals = {
         score: {model: _public_intervals(each, runs, score_digits(score)) for model, each in by_model.items()}
@@ -153,7 +154,7 @@ def _public_robustness(robustness: Robustness, runs: Mapping[str, str]) -> Robus
     return Robustness(intervals, robustness.weights, without)
 
 
-def _public_intervals(uncertainty: Uncertainty, runs: Mapping[str, str], digits: int) -> Uncertainty:
+def _public_intervals(uncertainty: Uncertainty, runs: HiddenRuns, digits: int) -> Uncertainty:
     def rounded_interval(interval: Interval) -> Interval:
         return Interval(rounded(interval.low, digits), rounded(interval.high, digits), interval.n_held)
 
@@ -166,6 +167,6 @@ def _public_intervals(uncertainty: Uncertainty, runs: Mapping[str, str], digits:
     )
 
 
-def _public_units(left_out: LeftOut, runs: Mapping[str, str]) -> LeftOut:
+def _public_units(left_out: LeftOut, runs: HiddenRuns) -> LeftOut:
     without = {unit: rank for unit, rank in left_out.without.items() if unit not in runs}
     return replace(left_out, without=without, decisive=tuple(unit for unit in left_out.decisive if unit not in runs))

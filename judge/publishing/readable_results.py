@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from judge.evaluation.current_results import current_results
 from judge.records.decisions import read_decisions
-from judge.records.published_submissions import FOLDER, RECORD
-from judge.records.results import load_results, read_record
+from judge.records.published_submissions import record_path
+from judge.records.results import load_results, read_record, submission_ids
 from judge.records.store_snapshot import StoreSnapshot
 from judge.workspace import Workspace
 from submissions.records import Submission
@@ -31,14 +31,13 @@ def readable_results(workspace: Workspace, suite: Suite) -> frozenset[str]:
 
 def broken_submissions(store: Store, trusted: Collection[str]) -> frozenset[str]:
     """The submissions in the store with a record that cannot be read."""
-    keys = [key for key in store.list(FOLDER) if key.endswith(f"/{RECORD}")]
-    return frozenset(key.split("/")[1] for key in keys if _is_broken(store, key, trusted))
+    return frozenset(id for id in submission_ids(store) if _is_broken(store, id, trusted))
 
 
-def _is_broken(store: Store, key: str, trusted: Collection[str]) -> bool:
-    """Whether a record of the submission under `key` cannot be read."""
+def _is_broken(store: Store, id: str, trusted: Collection[str]) -> bool:
+    """Whether a record of the submission under `id` cannot be read."""
     try:
-        submission = read_record(store, key, Submission)
+        submission = read_record(store, record_path(id), Submission)
         decisions = read_decisions(store, submission.id, trusted)
         load_results(store, [submission.id], rounds=decisions.rounds)
     except StoreError:

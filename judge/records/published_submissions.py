@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from judge.records.attempts import submission_of
 from judge.records.manifest import Defect, ManifestChain, lost_files, manifest_path, sha256
-from judge.records.results import read_record
+from judge.records.results import read_record, submission_ids
 from submissions.preflight.log import log_path
 from submissions.records import Submission, submission_id
 from submissions.store.interface import Store, StoreError
@@ -70,15 +70,13 @@ def unlike_published(store: Store, chain: ManifestChain) -> list[Defect]:
 def misnamed(store: Store) -> list[Defect]:
     """The submissions that are stored under another ID than their own; unreadable ones are left out."""
     defects = []
-    for key in store.list(FOLDER):
-        if not key.endswith(f"/{RECORD}"):
-            continue
+    for id in submission_ids(store):
         try:
-            why = why_misnamed(submission_of(key), read_record(store, key, Submission))
+            why = why_misnamed(id, read_record(store, record_path(id), Submission))
         except StoreError:  # the leaderboard reports it
             continue
         if why:
-            defects.append(Defect(key, why))
+            defects.append(Defect(record_path(id), why))
     return defects
 
 

@@ -48,7 +48,7 @@ def submission_ids(store: Store) -> list[str]:
 
 def read_submissions(store: Store) -> list[Submission]:
     """All submissions, in the order in which they came."""
-    keys = [key for key in store.list("submissions/") if key.endswith("/submission.json")]
+    keys = [f"submissions/{id}/submission.json" for id in submission_ids(store)]
     return sorted((read_record(store, key, Submission) for key in keys), key=lambda s: (s.created, s.id))
 
 
