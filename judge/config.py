@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, field_validator, model_validator
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from sandbox.driver import ColdStart
 from submissions.settings import SETTINGS_FILE, Settings
@@ -111,6 +110,10 @@ class JudgeSettings(Settings):
     @model_validator(mode="wrap")
     @classmethod
     def _accept_old_names(cls, given: dict[str, Any], validate: ModelWrapValidatorHandler[Self]) -> Self:
+        """The settings, with their old names in files and environment variables replaced by the present ones."""
+        prefix = cls.model_config["env_prefix"]
+        variables = {old: prefix + old.upper() for old in RENAMED}
+        given |= {old: os.environ[variable] for old, variable in variables.items() if variable in os.environ}
         old_names = tuple(old for old in RENAMED if old in given)
         for old in old_names:
             if RENAMED[old] in given:
@@ -118,14 +121,6 @@ class JudgeSettings(Settings):
         settings = validate({RENAMED.get(name, name): value for name, value in given.items()})
         settings._old_names = old_names
         return settings
-
-    @classmethod
-    def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The sources of the author's settings, and environment variables with old names."""
-        given, environment, file = super().settings_customise_sources(settings_cls, *sources, **named)
-        return given, environment, _OldVariables(settings_cls), file
 
     @field_validator("data", "site_dir", "run_dir", "log", "key_file", "registry_config")
     @classmethod
@@ -136,17 +131,6 @@ class JudgeSettings(Settings):
     @classmethod
     def _absolute_store(cls, value: str) -> str:
         return value if "://" in value else str(Path(value).expanduser().absolute())
-
-
-class _OldVariables(PydanticBaseSettingsSource):
-    """The settings whose environment variable has an old name."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        raise NotImplementedError("all values are read at once")
-
-    def __call__(self) -> dict[str, Any]:
-        prefix = str(self.config.get("env_prefix"))
-        return {old: os.environ[prefix + old.upper()] for old in RENAMED if prefix + old.upper() in os.environ}
 
 
 def load_settings() -> JudgeSettings:

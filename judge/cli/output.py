@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -21,6 +22,11 @@ def print_scores_json(content: object) -> None:
         ValueError: a number is not finite.
     """
     print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def finite(value: float | None) -> float | None:
+    """The value; None if it is not finite, because JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def print_lines(console: Console, lines: Iterable[str]) -> None:

@@ -23,7 +23,7 @@ from pydantic import AwareDatetime, Field
 from judge.config import ConfigError
 from judge.images.credentials import login_for
 from judge.images.manifest import Blob
-from judge.images.reference import ImageReference, Repository, read_repository
+from judge.images.reference import ImageReference, read_repository
 from judge.images.registry_client import RegistryClient, does_not_answer, login_refused, status_of
 from judge.records.results import read_record
 from judge.workspace import Workspace
@@ -172,7 +172,7 @@ def open_mirror(workspace: Workspace) -> Mirror:
         StoreError: the store cannot be opened.
     """
     settings = workspace.settings
-    repository: Repository | None = read_repository(settings.mirror)
+    repository = read_repository(settings.mirror)
     if not settings.mirror or not repository:
         what = f"{settings.mirror!r} is not the name of a repository" if settings.mirror else "is not set"
         raise ConfigError(f"mirror: {what}: give HOST[:PORT]/NAME of the registry that keeps the images")

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from pydantic import ValidationError
 
@@ -134,13 +135,9 @@ def publish_site(
     Raises:
         JudgeFault: DISK, the pages cannot be written; STORE.
     """
-
-    def make(n: int, previous: str) -> Manifest:
-        return manifest_of(proposal, n, previous, now)
-
     try:
         with place.staged(proposal.files, rewritten) as site:
-            stored = append(store, key, make)
+            stored = append(store, key, partial(manifest_of, proposal, now))
             site.add(FILE, stored.data)
             site.show()
     except OSError as error:
@@ -151,7 +148,7 @@ def publish_site(
     return stored
 
 
-def manifest_of(proposal: Proposal, n: int, previous: str, now: datetime) -> Manifest:
+def manifest_of(proposal: Proposal, now: datetime, n: int, previous: str) -> Manifest:
     """The manifest of `proposal`, not yet signed."""
     return Manifest(
         n=n,

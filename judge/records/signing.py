@@ -103,10 +103,8 @@ def own_key(path: Path, on_new: Callable[[str], None] = lambda line: None) -> Si
     Raises:
         ConfigError: the key cannot be read or made, or others may read it.
     """
-    try:
+    with suppress(FileNotFoundError):
         return SigningKey.load(path)
-    except FileNotFoundError:
-        pass
     try:
         key = SigningKey.create(path)
     except KeyExists:  # another process has just made it

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from judge.cli.json_input import read_json
 from judge.cli.options import Json
-from judge.cli.output import print_scores_json
+from judge.cli.output import finite, print_scores_json
 from judge.cli.scores.score_files import ml_peg_command, mlipaudit_command
 from judge.cli.scores.score_suite import suite_command
 from judge.config import UsageError
@@ -72,7 +72,7 @@ def _as_data(release: Release, model: TableModel) -> dict[str, object]:
     """
     scores = model.scores
     data: dict[str, object] = {
-        "ff_error": _finite(scores[FORCE_FIELD].value),
+        "ff_error": finite(scores[FORCE_FIELD].value),
         "pc_error": _shown(release, scores[PROPERTY_ERROR].value),
         "efficiency": _shown(release, scores[EFFICIENCY].value),
         "instability": _shown(release, scores[INSTABILITY].value),
@@ -82,22 +82,18 @@ def _as_data(release: Release, model: TableModel) -> dict[str, object]:
     }
     if len(model.instability) > 1:
         unit = release.instability.unit
-        data["instability_by_tolerance"] = {f"{t:g} {unit}": _finite(s.value) for t, s in model.instability.items()}
+        data["instability_by_tolerance"] = {f"{t:g} {unit}": finite(s.value) for t, s in model.instability.items()}
     return data | {"notes": list(model.notes)}
 
 
 def _domains(term: Term) -> Mapping[str, float | None]:
-    return {part.name: _finite(part.value) for part in term.parts}
+    return {part.name: finite(part.value) for part in term.parts}
 
 
 def _shown(release: Release, value: float | None) -> float | None:
     if release.variant is Variant.AS_PUBLISHED:
         return rounded(value, release.published.ranking_decimals)
-    return _finite(value)
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else value
+    return finite(value)
 
 
 def _print_table(release: Release, models: Mapping[str, TableModel]) -> None:

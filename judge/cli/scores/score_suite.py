@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from judge.cli.options import Json, SuiteName
-from judge.cli.output import print_scores_json
+from judge.cli.output import finite, print_scores_json
 from judge.cli.scores.explain import board_for_command, scores_of, value_text
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view.score_display import uncertainty_of
@@ -54,10 +54,10 @@ def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, obje
     key = row.submission.id
     scores: dict[str, object] = {}
     for name, term in scores_of(row, as_published).items():
-        fields: dict[str, object] = {"value": _finite(term.value), "covered": term.covered, "total": term.total}
+        fields: dict[str, object] = {"value": finite(term.value), "covered": term.covered, "total": term.total}
         for bound, value in (("at_worst", term.at_worst), ("at_best", term.at_best)):
             if value is not None:
-                fields[bound] = _finite(value)
+                fields[bound] = finite(value)
         spread = None if as_published else uncertainty_of(board, _key(name), row)
         if spread is not None:
             fields |= {"interval": _pair(spread.score), "rank": spread.rank}
@@ -154,7 +154,3 @@ def _range(low: float, high: float) -> str:
 
 def _pair(interval: Interval) -> list[float] | None:
     return [interval.low, interval.high] if math.isfinite(interval.low) and math.isfinite(interval.high) else None
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
