@@ -150,14 +150,10 @@ def begun_rounds(store: Store, units: Sequence[Unit], common: Circumstances) -> 
         task = SubmissionTask(result.submission, result.task, result.provenance.dataset)
         begun[task] = max(begun.get(task, 0), result.round)
     for unit in units:
-        task = task_of(unit)
-        while _in_round(unit, common, begun[task] + 1).prefix in histories:
+        task, of_task = task_of(unit), TaskUnits(unit.task, unit.kind, unit.testset, common)
+        while of_task.unit(unit.submission, begun[task] + 1).prefix in histories:
             begun[task] += 1
     return {task_of(unit): begun[task_of(unit)] for unit in units}
-
-
-def _in_round(unit: Unit, common: Circumstances, number: int) -> Unit:
-    return TaskUnits(unit.task, unit.kind, unit.testset, common).unit(unit.submission, number)
 
 
 def _all_results(store: Store, submissions: Mapping[str, object]) -> list[Result]:

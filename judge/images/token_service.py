@@ -32,17 +32,15 @@ def require_own_service(repository: Repository, realm: str, listed: Collection[s
     address = repository.address
     hosts = (address, *listed, *([_ON_ANOTHER_HOST[address]] if address in _ON_ANOTHER_HOST else []))
     service = _endpoint(realm)
-    if service is None or service not in [_endpoint_of_host(host) for host in hosts]:
+    if service is None or service not in [
+        _endpoint(f"{'http' if is_loopback(host) else 'https'}://{host}") for host in hosts
+    ]:
         named = plain(realm.partition("?")[0], 80)
         raise RequestFault(
             FaultCause.REGISTRY,
             f"{repository.host} names the token service {named!r}, which is not its own: "
             "take the registry out of registries, or if you trust that service, add its HOST or HOST:PORT",
         )
-
-
-def _endpoint_of_host(host: str) -> Endpoint | None:
-    return _endpoint(f"{'http' if is_loopback(host) else 'https'}://{host}")
 
 
 def _endpoint(address: str) -> Endpoint | None:

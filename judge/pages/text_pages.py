@@ -99,21 +99,15 @@ def limit_lines(ran: Iterable[Result]) -> tuple[LimitLine, ...]:
             values = [float(default[name])]
         if values:
             ends = dict.fromkeys((values[0], values[-1]))
-            lines.append(LimitLine(words, "\u00a0–\u00a0".join(text(_whole(name, value)) for value in ends)))
+            shown = (text(value if name.endswith("_s") else int(value)) for value in ends)
+            lines.append(LimitLine(words, "\u00a0–\u00a0".join(shown)))
     return tuple(lines)
-
-
-def _whole(name: str, value: float) -> float:
-    return value if name.endswith("_s") else int(value)
 
 
 def _never_on_gpu(board: Leaderboard) -> tuple[str, ...]:
     """The titles of the suite's kinds of tasks that have no result from a GPU."""
     kinds = {task.kind: task.traits.title for task in board.suite.tasks}
-    lines = [line for row in board.rows for line in row.tasks if line.result is not None]
-    on_gpu = {line.task.kind for line in lines if line.result and _on_gpu(line.result)}
+    lines = [line for row in board.rows for line in row.tasks]
+    timed_on = {(line.task.kind, line.result.provenance.origin.hardware) for line in lines if line.result}
+    on_gpu = {kind for kind, hardware in timed_on if hardware.startswith(_GPU)}
     return tuple(title for kind, title in kinds.items() if kind not in on_gpu)
-
-
-def _on_gpu(result: Result) -> bool:
-    return result.provenance.origin.hardware.startswith(_GPU)

@@ -192,22 +192,22 @@ class DeathWatch:
         return Life.ALIVE if key in self._moved else Life.UNKNOWN
 
 
+@dataclass(eq=False)
 class ClaimedAttempt:
     """An attempt that this process holds. Inside the context it writes the beat.
 
     If the context is left without an end (a crash, Ctrl-C), the next judge takes the claim over.
     """
 
-    def __init__(self, store: Store, prefix: str, n: int, process: str, beat_s: float) -> None:
-        self.prefix = prefix
-        self.n = n
-        self.process = process
-        self._store = store
-        self._beat_s = beat_s
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name=f"beat {prefix}{n}", daemon=True)
+    store: Store
+    prefix: str
+    n: int
+    process: str
+    beat_s: float
+    _ended: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._beat, name=f"beat {self.prefix}{self.n}", daemon=True)
         self._thread.start()
         return self
 
@@ -223,13 +223,13 @@ class ClaimedAttempt:
             count += 1
             beat = json.dumps({"owner": self.process, "count": count}).encode()
             with suppress(StoreError):  # the store may come back; if not, writing the end fails with this error
-                self._store.put(f"{self.prefix}{self.n}/beat.json", beat)
-            if self._ended.wait(self._beat_s):
+                self.store.put(f"{self.prefix}{self.n}/beat.json", beat)
+            if self._ended.wait(self.beat_s):
                 return
 
     def is_still_held(self) -> bool:
         """Whether no other judge has taken this attempt over."""
-        last = read_history(self._store, self.prefix).last
+        last = read_history(self.store, self.prefix).last
         return last is not None and last.n == self.n
 
     def write_end(self, end: End) -> None:
@@ -241,7 +241,7 @@ class ClaimedAttempt:
         """
         if not self.is_still_held():
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} was taken over: the other judge's counts")
-        if not self._store.put_if_absent(f"{self.prefix}{self.n}/end.json", end.model_dump_json(indent=1).encode()):
+        if not self.store.put_if_absent(f"{self.prefix}{self.n}/end.json", end.model_dump_json(indent=1).encode()):
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} has ended already: that end counts")
         if end.fault:
             emit(Event.FAULT, unit=self.prefix, attempt=self.n, fault=end.fault, culprit=end.culprit)

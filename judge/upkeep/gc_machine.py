@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def checkpoints(
     # The name of a checkpoint does not show its unit, only its submission.
     living = tuple(submission_of(prefix) + "-" for prefix in attempts.living)
     garbage = []
-    for path in _entries(run_dir / "checkpoints"):
+    for path in sorted((run_dir / "checkpoints").glob("*")):
         # `.NAME.TOKEN` was left by a judge that was killed while it saved.
         name = path.name[1:].rpartition(".")[0] if path.name.startswith(".") else path.name
         status = path.lstat()
@@ -116,10 +116,6 @@ def _remove_image(client: docker.DockerClient, name: str) -> bool:
     except JudgeFault:  # a container runs it, or an image builds on it
         return False
     return True
-
-
-def _entries(folder: Path) -> Iterator[Path]:
-    return iter(sorted(folder.iterdir())) if folder.is_dir() else iter(())
 
 
 def _tree_size(folder: Path) -> int:

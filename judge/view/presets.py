@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import lcm
 
-from judge.view.leaderboard_schema import NodeFile, PresetFile, SchemeFile, ScoreFile
+from judge.view.leaderboard_schema import NodeFile, PresetFile, SchemeFile
 from scoring.ml_peg import load_facts
 from scoring.ml_peg.facts import Preset
 from scoring.names import ERRORS, FORCE_FIELD, LAMBENCH, ML_PEG, PROPERTY_ERROR, Variant
@@ -24,7 +24,8 @@ def presets_of(schemes: Iterable[SchemeFile]) -> tuple[PresetFile, ...]:
     presets: list[PresetFile] = []
     for scheme in schemes:
         if scheme.variant == Variant.CORRECTED.value:
-            trees = {score.key: _fullest(score) for score in scheme.scores if score.models}
+            # The tree with the most nodes: models with fewer tasks have smaller trees.
+            trees = {score.key: max(score.trees, key=_size) for score in scheme.scores if score.models}
             presets += [preset for preset in _all(scheme.key, trees) if preset.weights]
     return tuple(presets)
 
@@ -46,11 +47,6 @@ def _all(scheme: str, trees: Mapping[str, NodeFile]) -> Iterator[PresetFile]:
 def _preset(scheme: str, name: str, about: str, weights: Weights) -> PresetFile:
     changing = tuple((path, factor) for path, factor in weights.items() if factor != 1.0)
     return PresetFile(name=name, about=about, scheme=scheme, weights=changing)
-
-
-def _fullest(score: ScoreFile) -> NodeFile:
-    """The tree with the most nodes. Models with fewer tasks have smaller trees."""
-    return max(score.trees, key=_size)
 
 
 def _size(node: NodeFile) -> int:

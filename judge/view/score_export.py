@@ -80,16 +80,13 @@ def _leaf_key(leaf: Leaf) -> Hashable:
 
 
 def _leaf_data(leaf: Leaf) -> LeafFile:
-    numbers = {name: _plain(value) for name, value in leaf.scale.numbers().items() if name != DIVISOR}
-    raw = leaf.raw
-    return LeafFile(task=raw.task, metric=raw.metric, unit=raw.unit, scale=leaf.scale.name, numbers=numbers)
+    raw, numbers = leaf.raw, leaf.scale.numbers()
+    numbers.pop(DIVISOR, None)
+    plain = {name: value if isinstance(value, bool | str) else _number(value) for name, value in numbers.items()}
+    return LeafFile(task=raw.task, metric=raw.metric, unit=raw.unit, scale=leaf.scale.name, numbers=plain)
 
 
 def _number(value: float) -> Number:
     if math.isinf(value) and value > 0:
         return "Infinity"
     return float(value)
-
-
-def _plain(value: float | bool | str) -> float | bool | str:
-    return value if isinstance(value, bool | str) else _number(value)
