@@ -32,9 +32,8 @@ def require_own_service(repository: Repository, realm: str, listed: Collection[s
     address = repository.address
     hosts = (address, *listed, *([_ON_ANOTHER_HOST[address]] if address in _ON_ANOTHER_HOST else []))
     service = _endpoint(realm)
-    if service is None or service not in [
-        _endpoint(f"{'http' if is_loopback(host) else 'https'}://{host}") for host in hosts
-    ]:
+    own = [_endpoint(f"{'http' if is_loopback(host) else 'https'}://{host}") for host in hosts]
+    if service is None or service not in own:
         named = plain(realm.partition("?")[0], 80)
         raise RequestFault(
             FaultCause.REGISTRY,
