@@ -167,14 +167,10 @@ def _label_set(domain: str, labels: StatedLabelSet) -> str:
 
 
 def _value(value: str | bool | int | tuple[str, ...]) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        # JSON escapes the same characters as TOML, except DEL.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return _array(map(_value, value))
+    if isinstance(value, tuple):
+        return _array(map(_value, value))
+    # JSON writes texts, numbers and booleans as TOML does, except the character DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _array(items: Iterable[str]) -> str:

@@ -22,9 +22,6 @@ from submissions.bounded_http import AnswerTooLarge, BoundedSession, RedirectRef
 from submissions.client.storage_refusals import refusal
 from submissions.requests import UploadForm
 
-_WAITS_S = (1.0, 2.0, 4.0, 8.0)
-_CONNECT_S, _READ_S = 10.0, 60.0
-_EXCHANGE_S = 300.0  # a limit for the whole: a server that sends a byte a minute would never reach the others
 _SLOWEST_BYTES_PER_S = 10_000.0
 _REFUSAL_PIECES = 4  # pieces that are read of the answer to an upload
 _CONNECTION_FAILURES = (requests.ConnectionError, requests.Timeout)
@@ -55,13 +52,14 @@ class RetryPolicy(NamedTuple):
         waits_s: before each retry [s].
         connect_s: for a connection [s].
         read_s: between two pieces of an answer [s].
-        exchange_s: for a whole exchange [s]; an upload has more time, by its size.
+        exchange_s: for a whole exchange [s], as a server that sends a byte a minute would never reach the other limits;
+            an upload has more time, by its size.
     """
 
-    waits_s: tuple[float, ...] = _WAITS_S
-    connect_s: float = _CONNECT_S
-    read_s: float = _READ_S
-    exchange_s: float = _EXCHANGE_S
+    waits_s: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
+    connect_s: float = 10.0
+    read_s: float = 60.0
+    exchange_s: float = 300.0
 
 
 class WebClient:

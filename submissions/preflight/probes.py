@@ -18,11 +18,11 @@ STEPS_ANGSTROM = (3e-2, 1e-2, 3e-3, 1e-3)
 SEED = 20_251
 
 
-def public_structures(seed: int = SEED) -> dict[str, Atoms]:
+def public_structures() -> dict[str, Atoms]:
     """Small rattled structures, by name, of every kind in a suite. A model need not support all of them."""
     from ase.build import bulk, fcc111, molecule  # it takes long to import
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     structures = {
         "copper crystal": bulk("Cu", cubic=True),
         "silicon crystal": bulk("Si", cubic=True),
@@ -236,14 +236,14 @@ def _aware(differences: Float, what: str) -> str:
     return f"sees {what} (ΔE {largest:.3g} eV)" if largest > 1e-6 else f"ignores {what}"
 
 
-def seconds_per_call(model: BatchCalculator, atoms: Atoms, repeats: int = 3) -> float:
+def seconds_per_call(model: BatchCalculator, atoms: Atoms) -> float:
     """Time of energy, forces and stress of one rattled frame [s], after a first call that is not timed.
 
-    The median of `repeats` calls, or the time of one call if it takes longer than a second.
+    The median of three calls, or the time of one call if it takes longer than a second.
     """
     rng = np.random.default_rng(SEED)
     times: list[float] = []
-    for _ in range(repeats + 1):
+    for _ in range(4):
         copy = atoms.copy()
         copy.positions += rng.normal(0.0, 0.01, atoms.positions.shape)
         frames = Frames.from_atoms([copy])
