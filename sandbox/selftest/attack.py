@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple, TypeVar
 
@@ -96,5 +97,9 @@ class Attack:
 
 def stated_attacks(examinations: Mapping[str, Examine]) -> tuple[Attack, ...]:
     """The attacks of these names, which `attacks.toml` states, each with its examination."""
-    stated = tomllib.loads(resources.files("sandbox.selftest").joinpath("attacks.toml").read_text(encoding="utf-8"))
-    return tuple(Attack(name, examine=examine, **stated[name]) for name, examine in examinations.items())
+    return tuple(Attack(name, examine=examine, **_table()[name]) for name, examine in examinations.items())
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(resources.files("sandbox.selftest").joinpath("attacks.toml").read_text(encoding="utf-8"))
