@@ -12,9 +12,10 @@ from judge.audit.tolerance import compare, same_items
 from judge.data.datasets import is_there
 from judge.data.testset import read_testset
 from judge.evaluation.measure import MeasuredUnit, remeasure
+from judge.ranking.load import items_key
 from judge.records.attempts import read_histories, unit_prefix
 from judge.records.decisions import read_decisions
-from judge.records.items_file import items_path, result_path, unpack_items
+from judge.records.items_file import result_path, unpack_items
 from judge.records.manifest import Defect, sha256
 from judge.records.published_submissions import record_path, why_misnamed
 from judge.records.records import End, Result
@@ -154,7 +155,7 @@ def _items(context: VerificationContext, row: _CheckedResult) -> Iterator[str]:
     if result.provenance.observation is None:
         return
     try:
-        data = context.store.get(items_path(result.submission, result.task, result.result_key))
+        data = context.store.get(items_key(result))
     except KeyError:
         yield f"its items table is gone: restore it, or judge rejudge {result.submission}"
         return
@@ -169,7 +170,7 @@ def _changed_items(context: VerificationContext, row: _CheckedResult, measured: 
     result = row.result
     if measured.items is None or sha256(measured.items) == result.items_sha256:
         return []
-    stored = context.store.get(items_path(result.submission, result.task, result.result_key))
+    stored = context.store.get(items_key(result))
     try:
         is_same = same_items(unpack_items(stored), unpack_items(measured.items))
     except ValueError:

@@ -22,6 +22,7 @@ from contextlib import suppress
 from datetime import date
 from pathlib import Path, PurePosixPath
 
+from judge.images.reference import has_host
 from judge.records.records import Origin, Peaks, Result
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
@@ -218,9 +219,7 @@ def _with_cut_values(metric: Metric, digits: int) -> Metric:
 def public_submission(submission: Submission) -> Submission:
     """The submission; of its image's reference only the last name is public: no folder, registry or group of others."""
     reference, arrived = submission.image.reference, submission.arrival.by != "here"
-    first, slash, _ = reference.partition("/")
-    has_host = bool(slash) and ("." in first or ":" in first or first == "localhost")
-    if submission.image.driver != "process" and not arrived and not has_host:
+    if submission.image.driver != "process" and not arrived and not has_host(reference):
         return submission
     name = PurePosixPath(reference.partition("?")[0]).name
     return submission.model_copy(update={"image": submission.image.model_copy(update={"reference": name})})

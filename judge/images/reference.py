@@ -44,15 +44,20 @@ class ImageReference(NamedTuple):
         return f"{self.repository}@{self.digest}"
 
 
+def has_host(text: str) -> bool:
+    """Whether the name of an image begins with the host of a registry."""
+    first, slash, _ = text.partition("/")
+    return bool(slash) and ("." in first or ":" in first or first == "localhost")
+
+
 def read_reference(text: str, registries: Collection[str]) -> ImageReference:
     """The image that `text` names; its host is `docker.io` if it names none.
 
     Raises:
         SubmissionFault: it is no name of an image, has no digest, or its host is not one of `registries`.
     """
-    first, slash, _ = text.partition("/")
-    has_host = bool(slash) and ("." in first or ":" in first or first == "localhost")
-    host = first if has_host else DOCKER_HUB
+    first, _, rest = text.partition("/")
+    host, name = (first, rest) if has_host(text) else (DOCKER_HUB, text)
     if host in ("index.docker.io", DOCKER_HUB_HOST):
         host = DOCKER_HUB
     if host not in registries:
@@ -60,7 +65,7 @@ def read_reference(text: str, registries: Collection[str]) -> ImageReference:
             f"Images are not fetched from {plain(host, 80)!r}: ask the maintainer which registries are read, "
             "or upload yours with --upload."
         )
-    match = _TAGGED.fullmatch(text.partition("/")[2] if has_host else text) if len(text) <= _MAX_TEXT else None
+    match = _TAGGED.fullmatch(name) if len(text) <= _MAX_TEXT else None
     repository = read_repository(f"{host}/{match[1]}") if match else None
     if not match or not repository:
         raise invalid(

@@ -99,7 +99,7 @@ class BucketSite:
 
     @contextmanager
     def staged(self, files: Mapping[str, bytes], rewritten: Collection[str] = ()) -> Iterator[StagedObjects]:
-        site = StagedObjects(self.objects, read_contents(self.objects, [*files, FILE], rewritten), self.grace, self.now)
+        site = StagedObjects(self, read_contents(self.objects, [*files, FILE], rewritten))
         for name, content in files.items():
             site.add(name, content)
         site.begin()
@@ -109,10 +109,8 @@ class BucketSite:
 class StagedObjects:
     """Files to be put into a bucket. After `begin`, the assets among them are there."""
 
-    def __init__(
-        self, objects: BucketObjects, contents: BucketContents, grace: timedelta, now: Callable[[], datetime]
-    ) -> None:
-        self._objects, self._contents, self._grace, self._now = objects, contents, grace, now
+    def __init__(self, site: BucketSite, contents: BucketContents) -> None:
+        self._site, self._objects, self._contents = site, site.objects, contents
         self._wanted: dict[str, SiteObject] = {}
         self._uncompared: dict[str, SiteObject] = {}  # not yet compared with the bucket's objects
         self._to_put: dict[str, SiteObject] = {}
@@ -131,7 +129,7 @@ class StagedObjects:
         """
         self._settle()
         names = [*self._wanted, FILE, *self._contents.rewritten]
-        self._claimed = with_claimed(self._contents.listed, names, self._now(), self._token)
+        self._claimed = with_claimed(self._contents.listed, names, self._site.now(), self._token)
         self._version = self._put_list(self._claimed)
         self._put([name for name in self._to_put if order(name)[0] == 0])
 
@@ -147,12 +145,12 @@ class StagedObjects:
             self._put(list(stage))
         self._bring_back()
         self._put(list(self._to_put))
-        now = self._now()
+        now = self._site.now()
         shown = {
             name: ListedObject(sha256=wanted.sha256, etag=self._etags[name], served=str(wanted.served))
             for name, wanted in self._wanted.items()
         }
-        listed = with_shown(self._claimed, shown, self._contents.etags, now, self._grace)
+        listed = with_shown(self._claimed, shown, self._contents.etags, now, self._site.grace)
         self._version = self._put_list(listed)
         if old := going(listed):
             self._objects.remove(old)

@@ -133,25 +133,23 @@ def read_decisions(store: Store, submission: str, trusted: Collection[str] | Non
     Raises:
         StoreError: an event cannot be read, or nobody trusted signed it as it is; one line that names it.
     """
-    prefix = _events_prefix(submission)
-    return decisions_from({key: _read(store, key, submission, trusted) for key in store.list(prefix)})
+    return read_all_decisions(store, [submission], trusted)[submission]
 
 
 def read_all_decisions(
     store: Store, submissions: Iterable[str], trusted: Collection[str] | None = None
 ) -> dict[str, Decisions]:
     """The decisions about each of `submissions`; as `read_decisions`."""
-    wanted = dict.fromkeys(submissions)
-    if len(wanted) <= 1:
-        return {submission: read_decisions(store, submission, trusted) for submission in wanted}
-    keys: dict[str, list[str]] = {}
-    for key in store.list("submissions/"):  # one listing for all: nearly no submission has an event
+    keys: dict[str, list[str]] = {submission: [] for submission in submissions}
+    # One listing for several submissions: nearly none has an event.
+    folder = _events_prefix(next(iter(keys))) if len(keys) == 1 else "submissions/"
+    for key in store.list(folder) if keys else ():
         _, submission, *rest = key.split("/")
-        if rest[:1] == ["events"] and submission in wanted:
-            keys.setdefault(submission, []).append(key)
+        if rest[:1] == ["events"] and submission in keys:
+            keys[submission].append(key)
     return {
-        submission: decisions_from({key: _read(store, key, submission, trusted) for key in keys.get(submission, ())})
-        for submission in wanted
+        submission: decisions_from({key: _read(store, key, submission, trusted) for key in events})
+        for submission, events in keys.items()
     }
 
 
