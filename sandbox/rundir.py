@@ -1,8 +1,8 @@
 """The run directory: sockets, the guest, and the locks that distinguish living judges of this host from dead ones.
 
-Every judge process holds a lock on a file named by its token while it lives. The kernel releases the lock, whatever
-ends the process. Containers carry the token as a label, and a file outside of each session folder states it. So the
-next judge can remove the leftovers of dead judges, and nothing else.
+Every judge process holds a lock on a file named by its token while it lives. The kernel releases the lock when the
+process ends, also after a kill. Containers carry the token as a label, and a file outside of each session folder states
+it. So the next judge can remove the leftovers of dead judges, and nothing else.
 
 A container sees the path of its session folder in its mount table, and can ask for the address of the socket. So the
 folder's name is random, without token or process ID, and the address is the same for all sessions.

@@ -41,7 +41,7 @@ class Transfer:
         silent_hosts: registries that did not answer in this intake. They are not asked again in it.
         slow_hosts: registries that needed more time than a first look has. No other first look asks them.
         n_bytes: received so far.
-        repositories: `HOST` or `HOST/PATH`, of which the judge's credential may read; None: all.
+        repositories: `HOST` or `HOST/PATH` that the judge's credential may read; None: all.
         is_first_look: other requests wait, so the registry has little time.
         waited_s: for the registry, so far [s].
     """
@@ -143,7 +143,7 @@ class Pace:
             self._transfer.waited_s += waited_s
 
     def keep(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The same chunks, none of which waits longer than the pace allows. Raises as `wait`."""
+        """The same chunks; the wait for each is as short as the pace demands. Raises as `wait`."""
         while True:
             with self.wait():
                 chunk = next(chunks, None)

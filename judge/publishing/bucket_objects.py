@@ -147,7 +147,7 @@ class BucketObjects:
         return StoreError(f"{self.path(name)} was changed meanwhile: see who else publishes, then publish again")
 
     def put_all(self, objects: Mapping[str, SiteObject], etags: Mapping[str, str]) -> dict[str, str]:
-        """The ETags of `objects`, all of which are in the bucket now. Several are sent at once.
+        """The ETags of `objects`, after all were put into the bucket. Several are sent at once.
 
         Args:
             etags: that the objects must have before; an object without one must not exist.

@@ -45,7 +45,7 @@ def build_site(
         current: keys of the results that fit the present data sets; None: not known. See `load_results`.
         sources: see `judge.publishing.site_sources.known_sources`; None: nothing is public or was published before.
         references: names or IDs of submissions that are shown for comparison only.
-        trusted: public keys, of which one must have signed each event; None: any key may have.
+        trusted: public keys; one of them must have signed each event; None: any key may have.
         cache: of intervals.
         earlier: the pages of the last build, as far as they may be used again.
     """

@@ -128,7 +128,7 @@ def read_decisions(store: Store, submission: str, trusted: Collection[str] | Non
     """The decisions about `submission`.
 
     Args:
-        trusted: public keys, of which one must have signed each event; None: any key may have.
+        trusted: public keys; one of them must have signed each event; None: any key may have.
 
     Raises:
         StoreError: an event cannot be read, or nobody trusted signed it as it is; one line that names it.

@@ -69,7 +69,7 @@ def load_results(
     Args:
         current: keys in the store of the results that fit the present data sets and versions; None: not known.
         of_all_suites: one result for each data set of a task name: two suites may have a task of the same name.
-        trusted: public keys, of which one must have signed each event about rounds; None: any key may have.
+        trusted: public keys; one of them must have signed each event about rounds; None: any key may have.
         rounds: used in place of the rounds that the events state.
 
     Raises:

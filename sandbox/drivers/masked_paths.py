@@ -1,8 +1,8 @@
 """The files of `/proc` and `/sys` that a container cannot read, as the engine masks them.
 
 Most of them state facts about the host, and many are counters that all containers of a host share: one container can
-change them and another, at the same time, read them. So all files are masked that no numerical library needs: whatever
-the judge's own kernel lists there and `KEPT_*` does not name. If the engine is on a machine with another kernel,
+change them and another, at the same time, read them. So all files are masked that no numerical library needs: all
+that the judge's own kernel lists there and `KEPT_*` does not name. If the engine is on a machine with another kernel,
 `STATED` is masked at least.
 
 What cannot be masked: files of processes (`mountinfo`), system calls (`uname`, `sysinfo`), and what is kept since

@@ -8,8 +8,8 @@ Differences from the default (`seccomp/README.md` states its source):
 - No other ABI: x86 and x32 on x86-64, 32-bit ARM on aarch64. There, `socketcall` hides the family from all rules.
 - No rule that depends on a capability, since a container has none.
 
-The filter reads 64 bits of an argument, the kernel 32. So the allowed families are listed: anything else, whatever its
-upper bits are, is not among them.
+The filter reads 64 bits of an argument, the kernel 32. So the allowed families are listed: anything else is
+refused, also a number whose lower bits are those of an allowed family.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class ImageUpload:
     """The upload of one image with an invitation.
 
     Args:
-        archive: saves the image anew at each call.
+        archive: saves the image again at each call.
         folder: for the part that is being sent.
         report: called with the progress, in bytes of the layers' files.
     """

@@ -50,7 +50,7 @@ def add(
         except SubmissionFault as fault:
             raise UsageError(f"{image}: {fault.sentence}") from None
     added = declare_public(workspace.store, image, diff_ids)
-    print(f"{image}: {len(diff_ids)} layers, of which {added} were not public before. Next: judge intake")
+    print(f"{image}: {len(diff_ids)} layers; {added} of them were not public before. Next: judge intake")
 
 
 @app.command("list")

@@ -66,7 +66,7 @@ def rejudge_command(
         raise UsageError(f"--apply judges nothing: first run judge rejudge {first} without it, and check what changed")
     words = checked_reason(reason) if applied else ""
     request = replace(make_request(ids, suite, task, gpus, driver, skip_missing), retry_held=retry_held)
-    workspace, reporter = open_workspace(), Reporter(Console(stderr=as_json), "judging anew")
+    workspace, reporter = open_workspace(), Reporter(Console(stderr=as_json), "judging again")
     try:
         if applied:
             done = apply(workspace, judged_anew(workspace, request, reporter), words, reporter)

@@ -29,7 +29,7 @@ def test_a_base_image_need_be_no_calculator(tmp_path: Path, registry: RegistrySe
     finally:
         engine.images.remove(f"{NAME}:1", force=True)
         engine.close()
-    assert (status, out.count("1 layers, of which 1 were not public before")) == (0, 1), err
+    assert (status, out.count("1 layers; 1 of them were not public before")) == (0, 1), err
     assert [layer.image for layer in public_layers(world.store)] == [f"{NAME}:1"]
     status, _, err = world.run_here("layers", "add", f"{NAME}:1")
     assert (status, f"there is no image '{NAME}:1' on this machine" in err) == (2, True)

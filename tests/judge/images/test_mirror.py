@@ -1,4 +1,4 @@
-"""Images in the mirror can be pulled and run, whatever happens to the author's copy."""
+"""Images in the mirror can be pulled and run, also after the author's copy has changed or is gone."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_only_layers_that_are_public_may_be_left_out(world: IntakeWorld, failing
     world.write_settings()
     status, out, _ = world.run_here("layers", "add", failing.id)
     assert status == 0
-    assert "3 layers, of which 3 were not public before" in out
+    assert "3 layers; 3 of them were not public before" in out
     _, listed = world.run_json_here("layers", "list")
     assert isinstance(listed, list)
     held = {layer["diff_id"] for layer in listed}

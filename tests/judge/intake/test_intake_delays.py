@@ -184,7 +184,7 @@ def test_a_request_that_fails_each_time_is_refused_in_the_end(
 
 @pytest.fixture
 def pending(tmp_path: Path) -> PendingRequest:
-    """A request of which a thousand bytes were fetched."""
+    """A request; a thousand bytes of its image were fetched."""
     state = InvitationState(create_invitation(LocalStore(tmp_path / "store"), "curie", 3, 3, 3))
     upload, slot = UploadedObject("key", "1", 5, utc_now()), request_slot(state.invitation, 0)
     return PendingRequest(state, slot, upload, frozenset(), {slot: upload}, Transfer(n_bytes=1000))

@@ -196,7 +196,7 @@ def perfect_crystal(atoms: Atoms, true: Answer) -> Answer:
 
 
 def other_potential(atoms: Atoms, true: Answer) -> Answer:
-    """Lennard-Jones, for whatever element."""
+    """Lennard-Jones, the same for every element."""
     copy = atoms.copy()
     copy.calc = LennardJones(sigma=2.4, epsilon=0.3, rc=5.0)
     return {name: copy.calc.get_property(name, copy) for name in ("energy", "forces", "stress")}
