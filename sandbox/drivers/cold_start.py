@@ -2,7 +2,8 @@
 
 Whether a page of a file is in memory is a bit that one container can set and a later one can read, if their images have
 a layer in common. So all files of an image are dropped from the page cache before each start, and the kernel is asked
-whether any page is left. No state has to be remembered: it does not matter who ran before.
+whether any page is left. Then the kernel forgets all names and inodes that no program uses. No state has to be
+remembered: it does not matter who ran before.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import docker.errors
 
 from sandbox.driver import ColdStart
 from sandbox.drivers.docker_running import engine_faults
-from sandbox.drivers.page_cache import Remaining, drop, load
+from sandbox.drivers.page_cache import DROP_CACHES, Remaining, drop, load
 from sandbox.drivers.page_cache_container import PageCacheContainer
 from sandbox.events import Event, emit
 from sandbox.rundir import default_run_dir
@@ -76,12 +77,12 @@ class ColdStarter:
             drop_until_none_is_left(self._dropper(image), self._reap)
         else:
             with suppress(JudgeFault, OSError):
-                if _can_read(folders := self._layers(image)):
+                if _can_drop_here(folders := self._layers(image)):
                     _drop_here(folders)
 
     def _dropper(self, image: str) -> Callable[[], Remaining]:
         folders = self._layers(image)
-        return lambda: _drop_here(folders) if _can_read(folders) else self._container.drop(folders)
+        return lambda: _drop_here(folders) if _can_drop_here(folders) else self._container.drop(folders)
 
     def _layers(self, image: str) -> tuple[str, ...]:
         with engine_faults():
@@ -139,9 +140,9 @@ def drop_until_none_is_left(
         ) from error
 
 
-def _can_read(folders: tuple[str, ...]) -> bool:
-    """Whether this process sees the engine's folders, and may read all files in them."""
-    return os.geteuid() == 0 and all(map(os.path.isdir, folders))
+def _can_drop_here(folders: tuple[str, ...]) -> bool:
+    """Whether this process sees the engine's folders, may read all files in them, and may have the kernel forget."""
+    return os.geteuid() == 0 and all(map(os.path.isdir, folders)) and os.access(DROP_CACHES, os.W_OK)
 
 
 def _drop_here(folders: tuple[str, ...]) -> Remaining:

@@ -3,8 +3,13 @@
 Containers of images with common layers share the cached pages of those layers' files. A container can drop pages and
 load others, and the next one can see which are there. So a page cache is a memory between containers.
 
+The kernel also keeps what it has looked up of a file: its name, inode, attributes and access list, the place of its
+blocks on the disk, the target of a link; and that a name does not exist. The next container can measure what is kept.
+So the kernel forgets all names and inodes of the host that no program uses. The blocks that they are read from stay in
+memory; all of them are read before, since those of single files cannot be dropped.
+
 This module is also a program, for a container that may read the engine's folders where the judge may not. It imports
-the standard library alone. Source: `posix_fadvise(2)`, `cachestat(2)`, `mincore(2)`.
+the standard library alone. Source: `posix_fadvise(2)`, `cachestat(2)`, `mincore(2)`, `proc_sys_vm(5)`.
 """
 
 from __future__ import annotations
@@ -14,9 +19,11 @@ import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from typing import NamedTuple
 
+DROP_CACHES, _NAMES_AND_INODES = "/proc/sys/vm/drop_caches", "2"
+DROP_CACHES_INSIDE = "/drop_caches"
+"""The same file in the container."""
 _CACHESTAT = 451  # on every architecture; since Linux 6.5
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PROT_READ, _MAP_SHARED, _MAP_FAILED = 1, 1, ctypes.c_void_p(-1).value
@@ -26,6 +33,8 @@ _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
 _libc.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_libc.llistxattr.argtypes = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+_libc.flistxattr.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 
 
 class Remaining(NamedTuple):
@@ -35,19 +44,26 @@ class Remaining(NamedTuple):
     file: str
 
 
-def drop(folders: Iterable[str]) -> Remaining:
-    """Drops the pages of all files below `folders`. Pages that a running program has mapped remain.
+def drop(folders: Iterable[str], drop_caches: str = DROP_CACHES) -> Remaining:
+    """Drops the pages of all files below `folders`, then all names. Pages that a running program has mapped remain.
 
-    The names and inodes of all files are in memory afterwards, whichever were before.
+    Args:
+        drop_caches: the kernel's file for this.
 
     Raises:
-        OSError: a folder or a file cannot be read.
+        OSError: a folder or a file cannot be read, or `drop_caches` not be written.
     """
     pages, example = 0, ""
-    for path in _files(folders):
-        with suppress(FileNotFoundError):  # an image is being removed
-            if remaining := _drop_file(path):
-                pages, example = pages + remaining, path
+    for entry in _entries(folders):
+        try:
+            if not entry.is_file(follow_symlinks=False):
+                _look_up(entry)
+            elif remaining := _drop_file(entry.path):
+                pages, example = pages + remaining, entry.path
+        except FileNotFoundError:  # an image is being removed
+            continue
+    with open(drop_caches, "w") as file:
+        file.write(_NAMES_AND_INODES)
     return Remaining(pages, example)
 
 
@@ -58,22 +74,38 @@ def load(path: str) -> None:
             pass
 
 
-def _files(folders: Iterable[str]) -> Iterator[str]:
-    """The paths of all regular files below `folders`; links are not followed."""
+def _entries(folders: Iterable[str]) -> Iterator[os.DirEntry[str]]:
+    """All that is below `folders`; links are not followed."""
     pending = list(folders)
     while pending:
         with os.scandir(pending.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(entry.path)
-                elif entry.is_file(follow_symlinks=False):
-                    yield entry.path
+                yield entry
+
+
+def _look_up(entry: os.DirEntry[str]) -> None:
+    """Brings the blocks of the attributes and the target of a folder, link or special file into memory."""
+    if entry.is_symlink():
+        os.readlink(entry.path)
+    _libc.llistxattr(os.fsencode(entry.path), None, 0)
+
+
+def _look_up_file(handle: int) -> None:
+    """Brings the blocks of an open file's attributes, and those that say where its blocks are, into memory."""
+    _libc.flistxattr(handle, None, 0)
+    try:
+        os.lseek(handle, 0, os.SEEK_HOLE)
+    except OSError:  # an empty file
+        return
 
 
 def _drop_file(path: str) -> int:
     """The number of the file's pages that remain."""
     handle = os.open(path, _OPEN)
     try:
+        _look_up_file(handle)
         cached = cached_pages(handle)
         if cached:
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -128,4 +160,4 @@ def mapped_pages(handle: int) -> int:
 
 if __name__ == "__main__":
     load("/sbin/docker-init")
-    print(*drop(sys.argv[1:]), sep="\n")
+    print(*drop(sys.argv[1:], DROP_CACHES_INSIDE), sep="\n")

@@ -20,7 +20,7 @@ from docker.models.containers import Container
 from docker.types import Mount
 
 from sandbox.drivers.docker_running import engine_faults, remove_container
-from sandbox.drivers.page_cache import Remaining
+from sandbox.drivers.page_cache import DROP_CACHES, DROP_CACHES_INSIDE, Remaining
 from sandbox.verdict import FaultCause, JudgeFault
 
 BASE = "lambench/calculator:latest"
@@ -78,7 +78,10 @@ class PageCacheContainer:
             # To open every file, and to be told about the pages of files of other users.
             cap_add=["DAC_READ_SEARCH", "FOWNER"],
             security_opt=["no-new-privileges"],
-            mounts=[Mount(root, root, type="bind", read_only=True)],
+            mounts=[
+                Mount(root, root, type="bind", read_only=True),
+                Mount(DROP_CACHES_INSIDE, DROP_CACHES, type="bind"),
+            ],
         )
         weakref.finalize(self, _remove, self._client.api, str(container.id))
         return container

@@ -10,7 +10,7 @@ from report import reported
 # The kernel tells the owner of the first file which of its pages are in memory. Of the second, only the time of a read
 # shows it.
 OWN, FOREIGN = "/model/own-pages", "/model/foreign-pages"
-NAMES = "/model/names"
+NAMES, LINKS = "/model/names", "/model/links"
 WORDS, WORD_BITS = 24, 32
 STRIDE = 16384
 libc = ctypes.CDLL(None)
@@ -27,14 +27,41 @@ def memory(*numbers):
     return 0
 
 
+def looked_up(numbers, action, prepare):
+    """Writes the bits of the numbers by an action on a file for each bit. Without any, it reads them by timing it."""
+    if not any(numbers):
+        return packed(quick(action, prepare))
+    for place in np.flatnonzero(unpacked(numbers)):
+        action(prepare(place))
+    return 0
+
+
 @reported
 def names(*numbers):
-    """Writes the bits of its numbers by looking up names of files. Without any, it reads them by timing."""
-    if not any(numbers):
-        return packed(quick(lambda place: os.stat(f"{NAMES}/{place}")))
-    for place in np.flatnonzero(unpacked(numbers)):
-        os.stat(f"{NAMES}/{place}")
-    return 0
+    """By names and inodes of files."""
+    return looked_up(numbers, os.stat, lambda place: f"{NAMES}/{place}")
+
+
+@reported
+def absent_names(*numbers):
+    """By names that do not exist."""
+    return looked_up(numbers, os.path.lexists, lambda place: f"{NAMES}/absent-{place}")
+
+
+@reported
+def targets(*numbers):
+    """By the targets of links, which are too long for an inode."""
+    return looked_up(numbers, os.readlink, lambda place: f"{LINKS}/{place}")
+
+
+@reported
+def blocks(*numbers):
+    """By the places of files on the disk."""
+    return looked_up(
+        numbers,
+        lambda file: os.lseek(file.fileno(), 0, os.SEEK_HOLE),
+        lambda place: open(f"{NAMES}/{place}", "rb", buffering=0),
+    )
 
 
 def unpacked(numbers):
@@ -78,13 +105,14 @@ def foreign_bits():
 reads = iter((own_bits, foreign_bits) * 2)
 
 
-def quick(action):
+def quick(action, prepare=lambda place: place):
     """The places, in a random order, where an action took less time than in the middle between all places."""
     n = WORDS * WORD_BITS
     times = np.empty(n)
     for place in np.random.default_rng().permutation(n).tolist():
+        prepared = prepare(place)
         begin = time.perf_counter_ns()
-        action(place)
+        action(prepared)
         times[place] = time.perf_counter_ns() - begin
     fast, slow = np.percentile(times, (2, 98))
     return times < np.sqrt(fast * slow)

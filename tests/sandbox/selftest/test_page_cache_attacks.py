@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import docker
@@ -10,7 +13,7 @@ import pytest
 
 from sandbox.driver import ColdStart
 from sandbox.drivers.docker_driver import DockerDriver
-from sandbox.rundir import RunDir
+from sandbox.rundir import RunDir, default_run_dir
 from sandbox.selftest.asking import PATIENCE, report
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.images import HostileImages
@@ -50,27 +53,43 @@ def test_without_cold_starts_the_next_start_reads_the_bits(run_dir: RunDir, imag
     assert not run_attack(ATTACK, DockerDriver(run_dir, cold_start="off"), HostileImages()).held
 
 
-NAMES = Attack(
-    "names-for-the-next-start",
-    "It looks up the name of a file for each bit that the next start shall read.",
-    "page_cache:names",
-    lambda trial: Finding(False, "only this test drops the host's names first"),
-    ("RUN mkdir /model/names && cd /model/names && seq 0 767 | xargs touch",),
+FILES = (
+    'RUN mkdir /model/names /model/links && python3 -c "import os;'
+    " [open(f'/model/names/{n}', 'w').write('x' * 9000) for n in range(768)];"
+    " [os.symlink('x' * 200, f'/model/links/{n}') for n in range(768)]\"",
 )
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
-@pytest.mark.parametrize(("cold_start", "least", "most"), [("required", 0.46, 0.54), ("off", 0.0, 0.2)])
-def test_names_that_a_container_has_looked_up(
-    run_dir: RunDir, images: docker.DockerClient, cold_start: ColdStart, least: float, most: float
+def attack_by(way: str) -> Attack:
+    """It looks something up for each bit that the next start shall read."""
+    only_here = Finding(False, "only this test makes the host forget first")
+    return Attack(
+        f"{way.replace('_', '-')}-for-the-next-start", "", f"page_cache:{way}", lambda trial: only_here, FILES
+    )
+
+
+@contextmanager
+def no_other_start() -> Iterator[None]:
+    """No container of another test starts: the host would forget what a container has looked up."""
+    with (default_run_dir() / "session.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.parametrize("way", ["names", "absent_names", "targets", "blocks"])
+@pytest.mark.parametrize(("cold_start", "least", "most"), [("required", 0.46, 0.54), ("off", 0.0, 0.3)])
+def test_what_a_container_has_looked_up(
+    run_dir: RunDir, images: docker.DockerClient, way: str, cold_start: ColdStart, least: float, most: float
 ) -> None:
-    """A name that the kernel knows is found sooner. Before each start the judge looks up all names."""
+    """What the kernel knows is found sooner, also that a name does not exist. Before each start it forgets all."""
     driver, rng, rates = DockerDriver(run_dir, cold_start=cold_start), np.random.default_rng(), []
-    trial = Trial(driver, HostileImages().of(NAMES, driver))
-    for _ in range(6):
+    trial = Trial(driver, HostileImages().of(attack_by(way), driver))
+    for _ in range(4):
         sent = rng.integers(0, 2, N_BITS).astype(bool)
-        DROP_CACHES.write_text("2")  # a host that needs memory forgets names
-        trial.run(lambda remote, sent=sent: report(remote, *words_of(sent)), **PATIENCE)
-        read = trial.run(lambda remote: bits_of(report(remote)), **PATIENCE).value
+        with no_other_start() if cold_start == "off" else nullcontext():
+            DROP_CACHES.write_text("3")  # a host that needs memory forgets what it knows
+            trial.run(lambda remote, sent=sent: report(remote, *words_of(sent)), **PATIENCE)
+            read = trial.run(lambda remote: bits_of(report(remote)), **PATIENCE).value
         rates.append(float(np.mean(read != sent)))
     assert least <= float(np.median(rates)) <= most, rates
