@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.cold_start import measure_cold_start
 from benchmarks.concurrency import measure_concurrency
+from benchmarks.coverage import measure_coverage
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
 from benchmarks.publishing import measure_publishing
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "cold-start": measure_cold_start,
     "metrics": measure_metrics,
     "scoring": measure_scoring,
+    "coverage": measure_coverage,
     "concurrency": measure_concurrency,
     "store-index": measure_store_index,
     "publishing": measure_publishing,

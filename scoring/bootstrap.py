@@ -2,7 +2,8 @@
 
 One draw of the clusters of a task serves all metrics of all models, so that differences between models stay paired: a
 cluster that is hard is hard for every model. A sum and a count per cluster are enough (`scoring.clusters`); one matrix
-product resamples a whole task.
+product resamples a whole task. Each resample is studentised (`scoring.studentised`): the middle of resampled values
+alone is too narrow. Where items share structures, these are drawn instead (`scoring.shared_structures`).
 
 A metric of a single cluster and a pool of a single unit cannot be resampled. The results leave them out, so they keep
 their value. That does not make them certain; `scoring.intervals` counts them.
@@ -14,17 +15,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
+from scoring.shared_structures import about
+from scoring.studentised import Totals, studentised
 from scoring.tree import Float, Key, Node, Path
 
 Pools = Mapping[Path, Sequence[str]]
+METHOD = "studentised on a logarithmic scale, shared structures redrawn, one unit less than the pool"
+"""Names how draws are made. It changes whenever their numbers do."""
 BLOCK = 4_000_000  # multiplicities held at once: 32 MB
 ROWS = 64  # multiplied at once
+SMALLEST_RESIDUAL = 1e-12  # relative to the mean; below it, clusters differ by rounding alone
 
 
 def resample(
@@ -33,8 +40,9 @@ def resample(
     rng: np.random.Generator,
     *,
     clusters: Mapping[str, Iterable[str]] | None = None,
+    plain: bool = False,
 ) -> dict[str, dict[Key, Float]]:
-    """By model and metric, (n_resamples,) its values on redrawn clusters; metrics of a single cluster are left out.
+    """By model and metric, (n_resamples,) draws of its value; metrics of a single cluster are left out.
 
     Each draw has as many clusters as the task, and serves all its models and metrics. It depends only on the generator,
     the name of the task and the names of its clusters: not on other models, other tasks or any order. Equal metrics
@@ -43,6 +51,7 @@ def resample(
     Args:
         clusters: by task, clusters in addition to those of the models. Needed if models differ in their clusters and a
             new model must not change the draw.
+        plain: True for the values on the redrawn clusters themselves, which are not studentised.
 
     Raises:
         ScoringError: a metric is given twice.
@@ -54,10 +63,28 @@ def resample(
         names = set((clusters or {}).get(task, ())).union(*{tuple(metric.clusters) for _, metric in metrics})
         drawable = [(model, metric) for model, metric in metrics if metric.n_clusters > 1]
         generator = named_generator(seed, "clusters", task)
-        values = _resample_task([metric for _, metric in drawable], names, n_resamples, generator)
-        for (model, metric), drawn in zip(drawable, values, strict=True):
+        summed = [(model, metric) for model, metric in drawable if plain or not _shares(metric)]
+        values = _resample_task([metric for _, metric in summed], names, n_resamples, generator, plain)
+        for (model, metric), drawn in zip(summed, values, strict=True):
             resampled[model][metric.key] = drawn
+        for model, metric in drawable:
+            if not plain and _shares(metric):
+                resampled[model][metric.key] = _redrawn(metric, n_resamples, seed)
     return resampled
+
+
+def _shares(metric: ClusterSums) -> bool:
+    """True if the structures that items share leave fewer independent items than there are clusters."""
+    return metric.shared is not None and metric.n_independent < metric.n_clusters
+
+
+def _redrawn(metric: ClusterSums, n_resamples: int, seed: Sequence[int]) -> Float:
+    """(n_resamples,) draws of a metric whose items share structures."""
+    if metric.shared is None:
+        raise ScoringError(f"task {metric.task}: {metric.metric}: the items share no structures")
+    n_structures = metric.shared.matrix.shape[1]
+    picks = named_generator(seed, "structures", metric.task).integers(0, n_structures, (n_structures, n_resamples))
+    return metric.of_means(about(metric.mean, metric.shared.redrawn(picks), metric.limit))
 
 
 def pools(trees: Iterable[Node]) -> dict[Path, tuple[str, ...]]:
@@ -79,7 +106,10 @@ def pools(trees: Iterable[Node]) -> dict[Path, tuple[str, ...]]:
 
 
 def draw_units(pools: Pools, n_resamples: int, rng: np.random.Generator) -> dict[str, Float]:
-    """By unit, (n_resamples,) how often it was drawn. Each draw has as many units as the pool, with replacement.
+    """By unit, (n_resamples,) how often it was drawn. Each draw has one unit less than the pool, with replacement.
+
+    With as many as the pool, the mean of few units would vary too little, by the factor (T − 1)/T in its variance.
+    Source: Rao and Wu, J. Am. Stat. Assoc. 83, 231 (1988).
 
     Pools of a single unit are left out. The draw depends only on the generator, the path and the units of the pool.
     """
@@ -88,7 +118,8 @@ def draw_units(pools: Pools, n_resamples: int, rng: np.random.Generator) -> dict
     for path in sorted(pools):
         units = sorted(set(pools[path]))
         if len(units) > 1:
-            times = _multiplicities(len(units), n_resamples, named_generator(seed, "units", *path))
+            generator = named_generator(seed, "units", *path)
+            times = _multiplicities(len(units), n_resamples, generator, len(units) - 1)
             drawn.update(zip(units, np.ascontiguousarray(times.T), strict=True))
     return drawn
 
@@ -126,9 +157,9 @@ def _add_pools(node: Node, above: Path, pool: Path | None, units: dict[Path, set
         _add_pools(part, path, inner, units)
 
 
-def _multiplicities(n: int, n_resamples: int, rng: np.random.Generator) -> Float:
-    """(n_resamples, n) how often each of n was drawn in n draws."""
-    picks = rng.integers(0, n, (n_resamples, n))
+def _multiplicities(n: int, n_resamples: int, rng: np.random.Generator, n_picks: int | None = None) -> Float:
+    """(n_resamples, n) how often each of n was drawn in n draws, or in `n_picks`."""
+    picks = rng.integers(0, n, (n_resamples, n if n_picks is None else n_picks))
     picks += n * np.arange(n_resamples)[:, np.newaxis]
     return np.bincount(picks.ravel(), minlength=n_resamples * n).reshape(n_resamples, n).astype(np.float64)
 
@@ -160,6 +191,8 @@ class _Rows:
         sum depends on other rows.
         """
         n, k = len(self._column), len(self.rows)
+        if not k:
+            return np.zeros((0, n_resamples))
         matrices = np.zeros((-(-k // ROWS), ROWS, n))
         matrices.reshape(-1, n)[:k] = self.rows
         step = max(1, BLOCK // n)
@@ -169,22 +202,68 @@ class _Rows:
 
 
 def _resample_task(
-    metrics: Sequence[ClusterSums], clusters: Iterable[str], n_resamples: int, rng: np.random.Generator
+    metrics: Sequence[ClusterSums], clusters: Iterable[str], n_resamples: int, rng: np.random.Generator, plain: bool
 ) -> list[Float]:
     """(n_resamples,) for each of the metrics of one task."""
     if not metrics:
         return []
     rows = _Rows(clusters)
-    numbers = []
-    for metric in metrics:
+    sorts = [_Plain if plain or np.isinf(metric.sums).any() else _Studentised for metric in metrics]
+    made = [sort.of(metric, rows) for sort, metric in zip(sorts, metrics, strict=True)]
+    totals = rows.resampled(n_resamples, rng)
+    return [each.values(totals) for each in made]
+
+
+class _Plain(NamedTuple):
+    """The rows of a metric whose values on the resamples are wanted as they are."""
+
+    metric: ClusterSums
+    finite: int
+    counts: int
+    infinite: int | None
+
+    @classmethod
+    def of(cls, metric: ClusterSums, rows: _Rows) -> _Plain:
         unbounded = np.isinf(metric.sums)
         finite = rows.add(metric.clusters, np.where(unbounded, 0.0, metric.sums))
         # 0 · inf is NaN, so clusters with an infinite sum are counted, not summed.
         infinite = rows.add(metric.clusters, unbounded.astype(np.float64)) if unbounded.any() else None
-        numbers.append((finite, rows.add(metric.clusters, metric.counts), infinite))
-    totals = rows.resampled(n_resamples, rng)
-    values = []
-    for metric, (finite, counts, infinite) in zip(metrics, numbers, strict=True):
-        sums = totals[finite] if infinite is None else np.where(totals[infinite] > 0, np.inf, totals[finite])
-        values.append(metric.resampled(sums, totals[counts]))
-    return values
+        return cls(metric, finite, rows.add(metric.clusters, metric.counts), infinite)
+
+    def values(self, totals: Float) -> Float:
+        sums = totals[self.finite]
+        if self.infinite is not None:
+            sums = np.where(totals[self.infinite] > 0, np.inf, sums)
+        return self.metric.resampled(sums, totals[self.counts])
+
+
+class _Studentised(NamedTuple):
+    """The rows of a metric that is studentised: of u, n, u², and, if counts differ, of u · n and n²."""
+
+    metric: ClusterSums
+    mean: float
+    largest: float
+    residuals: Float
+    rows: tuple[int, ...]
+
+    @classmethod
+    def of(cls, metric: ClusterSums, rows: _Rows) -> _Studentised:
+        mean, counts = metric.mean, metric.counts
+        residuals = metric.sums - mean * counts
+        largest = float(np.abs(residuals).max())
+        if largest <= SMALLEST_RESIDUAL * abs(mean):
+            return cls(metric, mean, 0.0, residuals, ())
+        residuals = residuals / largest
+        values = [residuals, counts, residuals**2]
+        if np.ptp(counts[counts > 0]):
+            values += [residuals * counts, counts**2]
+        return cls(metric, mean, largest, residuals, tuple([rows.add(metric.clusters, each) for each in values]))
+
+    def values(self, totals: Float) -> Float:
+        metric, unit = self.metric, self.largest
+        if not unit:
+            return np.full(totals.shape[1], metric.value)
+        chosen = metric.counts > 0
+        drawn = Totals(*[totals[row] for row in self.rows])
+        residuals, counts = self.residuals[chosen], metric.counts[chosen]
+        return metric.of_means(unit * studentised(self.mean / unit, residuals, counts, drawn, metric.limit / unit))

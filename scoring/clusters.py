@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ScoringError
+from scoring.shared_structures import SharedErrors
 from scoring.tree import Float, Key
 
 
@@ -28,6 +29,8 @@ class ClusterSums:
         counts: (C,) of items, or of force components; 0 if this model or label set has none in the cluster.
         power: 0.5 for a root mean square.
         scale: to the unit of the metric.
+        limit: the largest mean that is possible, such as the cost of a failed item.
+        shared: the errors of the items, if these share structures across clusters.
 
     Raises:
         ScoringError: a name is given twice, shapes differ, NaN, no item at all, a sum without a count, a root of a
@@ -41,6 +44,8 @@ class ClusterSums:
     counts: Float
     power: float = 1.0
     scale: float = 1.0
+    limit: float = np.inf
+    shared: SharedErrors | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", tuple(self.clusters))
@@ -62,6 +67,20 @@ class ClusterSums:
     def n_clusters(self) -> int:
         """The number of clusters with items."""
         return int(np.count_nonzero(self.counts))
+
+    @property
+    def n_independent(self) -> float:
+        """The number of independent items: of clusters, or fewer if these share structures."""
+        return float(self.n_clusters if self.shared is None else min(self.n_clusters, self.shared.n_independent))
+
+    @property
+    def mean(self) -> float:
+        """What the metric is a root or a multiple of."""
+        return float(self.sums.sum() / self.counts.sum())
+
+    def of_means(self, means: Float) -> Float:
+        """(B,) the metric of means (B,)."""
+        return np.asarray(self.scale * means**self.power)
 
     def resampled(self, sums: Float, counts: Float) -> Float:
         """(B,) the metric from its sums and counts (B,); `value` where a resample has none of its items."""
@@ -89,7 +108,15 @@ class Clusters(NamedTuple):
 
 
 def cluster_sums(
-    task: str, metric: str, clusters: Clusters, sums: Float, counts: Float, power: float = 1.0, scale: float = 1.0
+    task: str,
+    metric: str,
+    clusters: Clusters,
+    sums: Float,
+    counts: Float,
+    power: float = 1.0,
+    scale: float = 1.0,
+    limit: float = np.inf,
+    shared: SharedErrors | None = None,
 ) -> ClusterSums:
     """The statistics of a metric from its items.
 
@@ -108,7 +135,7 @@ def cluster_sums(
             f"{counts.shape}; give one of each per item"
         )
     folded = [np.bincount(numbers, values, len(names)).astype(np.float64) for values in (sums, counts)]
-    return ClusterSums(task, metric, names, folded[0], folded[1], power, scale)
+    return ClusterSums(task, metric, names, folded[0], folded[1], power, scale, limit, shared)
 
 
 def _fault(stats: ClusterSums) -> str:

@@ -1,11 +1,14 @@
 """How far scores and ranks would move on other test sets: intervals, and tied models.
 
-Scores are computed again from resampled metrics (`scoring.bootstrap.resample`), with the test sets of each pool, such
-as a domain, resampled too (`scoring.bootstrap.draw_units`). The intervals are rather too wide: the spread between the
-test sets of a domain already contains part of the spread that their clusters add. With test sets alone, a domain of
-few test sets gets too narrow an interval, and a domain of one has no spread.
+Scores are computed again from draws of the metrics (`scoring.bootstrap.resample`), with the test sets of each pool,
+such as a domain, resampled too (`scoring.bootstrap.draw_units`). For this suite as it is, the intervals are rather too
+wide: the spread between the test sets of a domain already contains part of the spread that their clusters add. For
+other test sets of a domain they are too narrow if the domain has few, and a domain of one has no spread at all.
 
-Ends of intervals are values of single resamples, without interpolation: infinite errors have intervals too.
+Ends of intervals are values of single draws, without interpolation: infinite errors have intervals too. A value that
+lies outside of its draws, as draws of many metrics together may lie on one side, is an end.
+
+With fewer than `MIN_INDEPENDENT` independent items a score has no order: neither a rank interval nor a tie group.
 
 An interval is unknown, NaN, if nothing could be resampled. A score without an interval is tied with every other score.
 
@@ -16,8 +19,8 @@ Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +29,12 @@ from numpy.typing import NDArray
 from scoring.errors import ScoringError
 from scoring.evaluation import Draw, Evaluated, Metrics, TreeGroup, tree_groups
 from scoring.ranking import costs, ranks
-from scoring.tree import Float, Key, Node, Path
+from scoring.tree import Float, Key, Leaf, Node, Path
 
 LEVEL = 0.95
 """Intervals of scores are the middle 95 % of the resamples."""
+MIN_INDEPENDENT = 30
+"""With fewer independent items, spreads are too uncertain to say which of two models is better."""
 
 
 class Interval(NamedTuple):
@@ -63,7 +68,9 @@ class Uncertainty:
         metrics: intervals of the raw metrics.
         rank: from 1, equal scores share one; None without a score.
         rank_interval: of the rank among the same models.
-        group: of tied models, from 1, see `tie_groups`; None without a score.
+        group: of tied models, from 1, see `tie_groups`; None without a score, or without an order.
+        n_independent: number of independent items that the score is computed from.
+        independent: the same by metric.
     """
 
     value: float
@@ -73,12 +80,26 @@ class Uncertainty:
     rank: int | None
     rank_interval: Interval
     group: int | None
+    n_independent: float = math.inf
+    independent: Mapping[Key, float] = field(default_factory=dict)
+
+    @property
+    def has_order(self) -> bool:
+        """True if there are enough independent items to say which of two models is better."""
+        return self.n_independent >= MIN_INDEPENDENT
 
 
-def unranked(value: float, nodes: Mapping[Path, Interval], metrics: Mapping[Key, Interval]) -> Uncertainty:
+def unranked(
+    value: float,
+    nodes: Mapping[Path, Interval],
+    metrics: Mapping[Key, Interval],
+    n_independent: float,
+    independent: Mapping[Key, float],
+) -> Uncertainty:
     """An uncertainty without ranks; the first of the nodes is the score."""
     score = next(iter(nodes.values()))
-    return Uncertainty(value, score, nodes, metrics, None, score._replace(low=math.nan, high=math.nan), None)
+    unknown = score._replace(low=math.nan, high=math.nan)
+    return Uncertainty(value, score, nodes, metrics, None, unknown, None, n_independent, independent)
 
 
 class ResampledScore(NamedTuple):
@@ -100,6 +121,7 @@ def resampled_scores(
     metrics: Mapping[str, Metrics],
     units: Mapping[str, Float],
     ranked_by: Mapping[str, Node] | None = None,
+    independent: Mapping[str, Mapping[Key, float]] | None = None,
 ) -> dict[str, ResampledScore]:
     """By model, one score on the resamples, which may serve several scores.
 
@@ -107,13 +129,16 @@ def resampled_scores(
         metrics: (B,) by model and metric, from `resample`.
         units: (B,) by unit, from `draw_units`.
         ranked_by: by model, the tree that ranks and groups go by, if it is another one, such as `with_left_out`.
+        independent: by model and metric, the number of independent items; a metric without one counts as a single
+            item. None: there are enough of all.
     """
     draw = Draw(units=units)
     scores: dict[str, ResampledScore] = {}
     for group in tree_groups(trees, draw, metrics):
         resampled = _Resampled.of(group, draw)
         drawn = resampled.scores()
-        scores |= {m: ResampledScore(each, *drawn[m]) for m, each in resampled.uncertainties().items()}
+        uncertainties = resampled.uncertainties(independent)
+        scores |= {m: ResampledScore(each, *drawn[m]) for m, each in uncertainties.items()}
     others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
     for group in tree_groups(others, draw, metrics):
         for model, (value, values) in _Resampled.of(group, draw).scores().items():
@@ -131,14 +156,15 @@ def with_ranks(scores: Mapping[str, ResampledScore], *, lower_is_better: bool) -
     table = np.broadcast_arrays(*(drawn.get(model, np.array([value])) for model, value in values.items()))
     rank_now = ranks(np.array(list(values.values())), lower_is_better=lower_is_better).tolist()
     ends = _ends(ranks(np.array(table), lower_is_better=lower_is_better).astype(np.float64))
-    groups = tie_groups(values, drawn, lower_is_better=lower_is_better)
+    with_order = {model: value for model, value in values.items() if scores[model].uncertainty.has_order}
+    groups = tie_groups(with_order, drawn, lower_is_better=lower_is_better)
     group = {model: number for number, models in enumerate(groups, 1) for model in models}
     ranked = {}
     for place, (model, (result, _, _)) in enumerate(scores.items()):
         interval = result.rank_interval
         if model in drawn and model in group:
             interval = interval._replace(low=ends[place].low, high=ends[place].high)
-        rank = rank_now[place] if model in group else None
+        rank = None if math.isnan(values[model]) else rank_now[place]
         ranked[model] = replace(result, rank=rank, rank_interval=interval, group=group.get(model))
     return ranked
 
@@ -240,16 +266,54 @@ class _Resampled(NamedTuple):
             for i, model in enumerate(self.group.models)
         }
 
-    def uncertainties(self) -> dict[str, Uncertainty]:
+    def uncertainties(self, independent: Mapping[str, Mapping[Key, float]] | None) -> dict[str, Uncertainty]:
         """By model, all but the ranks."""
         nodes: list[dict[Path, Interval]] = [{} for _ in self.group.models]
         for node, original in zip(self.resampled.walk(), self.original.walk(), strict=True):
             known = self.known[node.path]
-            ends = _ends(_with_absent(node, original)) if known.varies else [UNKNOWN] * len(nodes)
+            ends = [UNKNOWN] * len(nodes)
+            if known.varies:
+                values = np.broadcast_to(original.values[:, 0], len(nodes)).tolist()
+                ends = list(map(_with_value, _ends(_with_absent(node, original)), values))
             for of_model, interval, n_held in zip(nodes, ends, known.n_held.tolist(), strict=True):
                 of_model[node.path] = interval._replace(n_held=n_held)
         values, metrics = self.original.values[:, 0].tolist(), _metric_intervals(self.group)
-        return dict(zip(self.group.models, map(unranked, values, nodes, metrics), strict=True))
+        counts = [
+            _independent(tree, None if independent is None else independent.get(model, {}))
+            for model, tree in zip(self.group.models, self.group.trees, strict=True)
+        ]
+        by_metric = [
+            {key: 1.0 if independent is None else independent.get(model, {}).get(key, 1.0) for key in intervals}
+            for model, intervals in zip(self.group.models, metrics, strict=True)
+        ]
+        return dict(zip(self.group.models, map(unranked, values, nodes, metrics, counts, by_metric), strict=True))
+
+
+def _independent(tree: Node, by_metric: Mapping[Key, float] | None) -> float:
+    """The number of independent items of a score: over its units, those of the metric that has most."""
+    if by_metric is None:
+        return math.inf
+    most: dict[str, float] = {}
+    for unit, leaf in _leaves_of_units(tree, ""):
+        if leaf.raw.value is not None and not leaf.left_out:
+            most[unit] = max(most.get(unit, 0.0), by_metric.get(leaf.key, 1.0))
+    return sum(most.values())
+
+
+def _leaves_of_units(node: Node, unit: str) -> Iterator[tuple[str, Leaf]]:
+    """The leaves, each with the unit that it belongs to, or its task."""
+    unit = node.unit or unit
+    if node.leaf is not None:
+        yield unit or node.leaf.raw.task, node.leaf
+    for part in node.parts:
+        yield from _leaves_of_units(part, unit)
+
+
+def _with_value(interval: Interval, value: float | None) -> Interval:
+    """The interval, with the value as an end if it would lie outside."""
+    if value is None or math.isnan(value) or not interval.known:
+        return interval
+    return interval._replace(low=min(interval.low, value), high=max(interval.high, value))
 
 
 def _ends(values: Float) -> list[Interval]:
@@ -273,6 +337,9 @@ def _metric_intervals(group: TreeGroup) -> list[dict[Key, Interval]]:
     for key in group.metrics[0]:
         for of_model, ends in zip(intervals, _ends(np.array([drawn[key] for drawn in group.metrics])), strict=True):
             of_model[key] = ends
+    for of_model, tree in zip(intervals, group.trees, strict=True):
+        for leaf in tree.leaves:
+            of_model[leaf.key] = _with_value(of_model[leaf.key], leaf.raw.value)
     return intervals
 
 

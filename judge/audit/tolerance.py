@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from judge.records.records import Result
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, ItemTerms
 from tasks.structures.frames import Float
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
@@ -54,7 +54,16 @@ def same_items(stored: Items, again: Items) -> bool:
         and np.array_equal(stored.cause, again.cause)
         and stored.columns.keys() == again.columns.keys()
         and all(_same_column(stored.columns[name], again.columns[name]) for name in again.columns)
+        and _same_terms(stored.terms, again.terms)
     )
+
+
+def _same_terms(stored: ItemTerms | None, again: ItemTerms | None) -> bool:
+    """Whether the terms are equal. An older version stored none."""
+    if stored is None or again is None:
+        return stored is None
+    same = np.array_equal(stored.item, again.item) and np.array_equal(stored.structure, again.structure)
+    return same and _same_column(stored.coefficient, again.coefficient)
 
 
 def _same_column(stored: Float, again: Float) -> bool:

@@ -8,8 +8,10 @@ from statistics import median
 
 from ase.units import GPa
 
+from scoring.shared_structures import Terms, independent_items
 from tasks.datasets.dataset import Dataset
 from tasks.importing.import_summary import ImportSummary, LabelSummary, ValueRange
+from tasks.kinds.energy_differences import terms_of
 
 # With fewer clusters, the spread itself is uncertain.
 FEW_CLUSTERS = 10
@@ -26,6 +28,10 @@ def cluster_lines(dataset: Dataset) -> list[str]:
     by = f" (by {column})" if column else ""
     text = "each its own" if max(sizes) == 1 else f"median {median(sizes):g} {what}, largest {max(sizes)}"
     lines = [f"clusters of {what}{by}: {len(sizes)}, {text}"]
+    differences = dataset.table.differences
+    if differences and (terms := terms_of(differences)).shared([item.cluster or item.id for item in differences]):
+        n = independent_items(Terms(*terms).matrix(len(differences)))
+        lines.append(f"structures are shared: {len(differences)} items are as uncertain as {n:.1f} independent ones")
     if len(sizes) == 1:
         lines.append("DOUBTFUL  clusters: there is only one: it cannot be resampled, and intervals will be too narrow")
     elif len(sizes) < FEW_CLUSTERS:

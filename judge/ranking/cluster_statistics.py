@@ -16,11 +16,13 @@ from judge.ranking.score_trees import ScoreTrees
 from judge.records.items_file import items_path
 from judge.records.records import Result
 from scoring import Node, ScoringError
-from scoring.bootstrap import resample
+from scoring.bootstrap import METHOD, resample
 from scoring.clusters import Clusters, ClusterSums, cluster_sums
+from scoring.shared_structures import Loss, SharedErrors, Terms
 from scoring.tree import Float, Key
 from tasks.kinds.registry import KINDS
 from tasks.metrics.contributions import Contributing, Contribution
+from tasks.metrics.measurement import Items
 from tasks.metrics.metric import Metric
 
 N_RESAMPLES = 1000
@@ -57,7 +59,7 @@ class ClusterStatistics:
         for stats in chain(*(scores.stats for scores in trees.values())):
             self._clusters.setdefault(stats.task, set()).update(stats.clusters)
         self._stats = {
-            id: key_of([(s.key, s.clusters, s.sums.tolist(), s.counts.tolist()) for s in scores.stats])
+            id: key_of([(s.key, s.clusters, s.sums.tolist(), s.counts.tolist(), s.limit) for s in scores.stats])
             for id, scores in trees.items()
         }
         self._draws = {task: key_of(sorted(clusters)) for task, clusters in self._clusters.items()}
@@ -72,6 +74,11 @@ class ClusterStatistics:
         self._resampled |= resample(stats, N_RESAMPLES, np.random.default_rng(SEED), clusters=self._clusters)
         return self._resampled
 
+    def independent(self, id: str) -> dict[Key, float]:
+        """By metric of a submission, the number of independent items that it is measured on."""
+        stats = [*self._trees[id].stats, *chain(*map(self._sums_of, self._results[id]))]
+        return {metric.key: metric.n_independent for metric in stats}
+
     def key(self, id: str, tree: Node, *others: object) -> str | None:
         """The key of what is computed from a tree and its resamples; None if it must not be kept.
 
@@ -80,7 +87,7 @@ class ClusterStatistics:
         """
         tasks = sorted({leaf.raw.task for leaf in tree.leaves})
         tables, draws = [self._keys.get((id, task), "") for task in tasks], [self._draws.get(task) for task in tasks]
-        return None if None in tables else key_of(tree.digest, tables, draws, self._stats[id], *others)
+        return None if None in tables else key_of(METHOD, tree.digest, tables, draws, self._stats[id], *others)
 
     def _names(self, scored: ScoredResult) -> bytes:
         """The names of the clusters of a result, as JSON."""
@@ -139,13 +146,13 @@ def cluster_sums_of(judged: Judged, scored: ScoredResult) -> list[ClusterSums]:
     clusters = Clusters.of(items.cluster)
     for metric in scored.metrics:
         try:
-            statistics.append(_by_cluster(result, metric, contributions.get(metric), clusters))
+            statistics.append(_by_cluster(result, metric, contributions.get(metric), clusters, items))
         except ScoringError as error:
             judged.problems.append(f"{where}: {error}")
     return statistics
 
 
-def _by_cluster(result: Result, metric: str, c: Contribution | None, clusters: Clusters) -> ClusterSums:
+def _by_cluster(result: Result, metric: str, c: Contribution | None, clusters: Clusters, items: Items) -> ClusterSums:
     """The sums of a metric by cluster.
 
     Raises:
@@ -153,10 +160,21 @@ def _by_cluster(result: Result, metric: str, c: Contribution | None, clusters: C
     """
     if c is None:
         raise ScoringError(f"{metric}: the items do not give it: measure it again")
-    statistics = cluster_sums(result.task, metric, clusters, c.sums, c.counts, c.power, c.scale)
+    shared = _shared_errors(c, items)
+    statistics = cluster_sums(result.task, metric, clusters, c.sums, c.counts, c.power, c.scale, c.limit, shared)
     stored = result.metrics[metric]
     charged = math.nan if stored.charged is None else stored.charged
     if not math.isclose(statistics.value, charged, rel_tol=AGREEMENT):
         values = f"the items give {statistics.value:g}, stored is {charged:g} {stored.unit}".rstrip()
         raise ScoringError(f"{metric}: {values}: measure it again")
     return statistics
+
+
+def _shared_errors(c: Contribution, items: Items) -> SharedErrors | None:
+    """The errors of the items of a metric, if these share structures."""
+    if items.terms is None or c.errors is None or np.ptp(c.counts[c.counts > 0]):
+        return None
+    chosen = c.counts > 0
+    matrix = Terms(*items.terms).matrix(len(items))[chosen]
+    matrix = matrix[:, (matrix != 0).any(axis=0)]
+    return SharedErrors(matrix, c.errors[chosen], Loss.SQUARE if c.power == 0.5 else Loss.ABSOLUTE, c.limit)

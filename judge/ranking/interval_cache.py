@@ -76,16 +76,20 @@ def packed(score: ResampledScore) -> bytes:
     uncertainty = score.uncertainty
     intervals = [*uncertainty.nodes.values(), *uncertainty.metrics.values()]
     drawn = () if score.drawn is None else score.drawn
-    return np.concatenate([[uncertainty.value, score.value], np.ravel(intervals), drawn]).tobytes()
+    numbers = [uncertainty.value, score.value, uncertainty.n_independent]
+    independent = [uncertainty.independent.get(key, 1.0) for key in uncertainty.metrics]
+    return np.concatenate([numbers, np.ravel(intervals), independent, drawn]).tobytes()
 
 
 def unpacked(data: bytes, names: NodeNames) -> ResampledScore:
     """The score in bytes of `packed`, with these names of its nodes and metrics."""
     numbers, (paths, keys) = np.frombuffer(data), names
-    end = 2 + 3 * (len(paths) + len(keys))
-    ends = numbers[2:end].reshape(-1, 3).tolist()
+    end = 3 + 3 * (len(paths) + len(keys))
+    ends = numbers[3:end].reshape(-1, 3).tolist()
     intervals = [Interval(low, high, int(n_held)) for low, high, n_held in ends]
     nodes = dict(zip(paths, intervals, strict=False))
     metrics = dict(zip(keys, intervals[len(paths) :], strict=True))
-    drawn = numbers[end:] if len(numbers) > end else None
-    return ResampledScore(unranked(float(numbers[0]), nodes, metrics), float(numbers[1]), drawn)
+    independent = dict(zip(keys, numbers[end : end + len(keys)].tolist(), strict=True))
+    drawn = numbers[end + len(keys) :]
+    uncertainty = unranked(float(numbers[0]), nodes, metrics, float(numbers[2]), independent)
+    return ResampledScore(uncertainty, float(numbers[1]), drawn if len(drawn) else None)

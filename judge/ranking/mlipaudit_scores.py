@@ -122,7 +122,7 @@ def _by_cluster(
     values = np.asarray(measured.values, np.float64)
     scores = np.zeros(len(clusters))
     scores[: len(values)] = scores_of_items(values, facts.metric(benchmark, metric, Variant.CORRECTED), facts.alpha)
-    return cluster_sums(benchmark, metric, Clusters.of(clusters), scores, np.ones(len(scores)))
+    return cluster_sums(benchmark, metric, Clusters.of(clusters), scores, np.ones(len(scores)), limit=1.0)
 
 
 class _MetricErrors(NamedTuple):

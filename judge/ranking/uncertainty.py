@@ -84,7 +84,8 @@ def _resampled(
         }
         drawn = draw_units(units, N_RESAMPLES, np.random.default_rng(SEED))
         by_worst = {id: with_left_out(tree) for id, tree in group.items()} if is_ranked else None
-        scores |= resampled_scores(group, metrics, drawn, by_worst)
+        independent = {id: statistics.independent(id) for id in group}
+        scores |= resampled_scores(group, metrics, drawn, by_worst, independent)
         for id in group:
             if key := keys[id]:
                 cache.put(key, packed(scores[id]))

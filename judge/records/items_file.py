@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 
 from judge.records.observation_file import pack, unpack
 from submissions.store.interface import Store
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, ItemTerms
 from tasks.structures.predictions import Cause
 
 _TEXT = ("id", "group", "cluster")
 _COLUMN = "column."
+_TERMS = "terms."
 _CODES = frozenset(int(cause) for cause in Cause)
 
 
@@ -25,6 +27,8 @@ def pack_items(items: Items) -> bytes:
         "cause": items.cause,
         **{f"{_COLUMN}{name}": column for name, column in items.columns.items()},
     }
+    if items.terms is not None:
+        arrays |= {f"{_TERMS}{name}": array for name, array in items.terms._asdict().items()}
     return pack(arrays, {name: [str(value) for value in getattr(items, name)] for name in _TEXT})
 
 
@@ -48,7 +52,18 @@ def unpack_items(data: bytes) -> Items:
     }
     if any(column.ndim != 1 for column in columns.values()):
         raise ValueError("the items table has a column that is none")
-    return Items(text["id"], text["group"], text["cluster"], cause.astype(np.int8), columns)
+    return Items(text["id"], text["group"], text["cluster"], cause.astype(np.int8), columns, _terms(arrays))
+
+
+def _terms(arrays: Mapping[str, NDArray[Any]]) -> ItemTerms | None:
+    """The terms of the items; None if the table has none."""
+    parts = [arrays.get(f"{_TERMS}{name}") for name in ItemTerms._fields]
+    item, structure, coefficient = parts
+    if item is None and structure is None and coefficient is None:
+        return None
+    if item is None or structure is None or coefficient is None or {item.dtype.kind, structure.dtype.kind} != {"i"}:
+        raise ValueError("the items table has no proper terms")
+    return ItemTerms(item.astype(np.int64), structure.astype(np.int64), coefficient.astype(np.float64))
 
 
 def _is_texts(value: object) -> bool:

@@ -7,6 +7,7 @@ from importlib import resources
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from judge.view import escaping, formatting
+from scoring.intervals import MIN_INDEPENDENT
 
 
 def template(name: str) -> str:
@@ -29,6 +30,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: formatting.plain(value) if type(value) is str else value,
     )
+    made.globals["min_independent"] = MIN_INDEPENDENT
     made.filters.update(
         count=formatting.count,
         decimals=formatting.decimals,

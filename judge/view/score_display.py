@@ -42,12 +42,14 @@ class RankStatus(NamedTuple):
         tied: True if it is in a group of several models that cannot be distinguished from their leader.
         group: number of that group.
         leader: the first model of that group; None if the model leads it or is in no group.
+        ordered: False if the score has too few independent items for an order.
     """
 
     ranks: Interval | None = None
     tied: bool = False
     group: int = 0
     leader: Row | None = None
+    ordered: bool = True
 
 
 def rank_statuses(board: Leaderboard, keys: Sequence[str]) -> dict[str, RankStatus]:
@@ -66,7 +68,7 @@ def rank_statuses(board: Leaderboard, keys: Sequence[str]) -> dict[str, RankStat
             leads = by_id[leader][0] if leader != name else None
             rank_status[name] = RankStatus(ranks, True, uncertainty.group or 0, leads)
         else:
-            rank_status[name] = RankStatus(ranks)
+            rank_status[name] = RankStatus(ranks, ordered=uncertainty.has_order)
     return rank_status
 
 

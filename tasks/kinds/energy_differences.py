@@ -40,7 +40,7 @@ from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, Score
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import KindMetric
-from tasks.metrics.measurement import Items, Measurement, items_of
+from tasks.metrics.measurement import Items, ItemTerms, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
@@ -150,7 +150,8 @@ class EnergyDifferences(AsksEachStructure):
                     metrics[share.name] = share.metric(stated.get(share.name, trivial or None), PERCENT)
         probes = probe_results(observation, dataset.frames, answer)
         notes = {"items in": parameters.unit, **probes.notes}
-        return Measurement({**metrics, **probes.metrics}, items_of(rows, cause, columns), notes, parts)
+        items = items_of(rows, cause, columns, terms_of(rows))
+        return Measurement({**metrics, **probes.metrics}, items, notes, parts)
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
         """To all metrics, by the columns that say which quantity an item has."""
@@ -179,6 +180,15 @@ def summed(rows: Sequence[Difference], answer: Predictions, size: float) -> tupl
     cause[(cause == 0) & ~np.isfinite(predicted)] = Cause.NON_FINITE
     predicted[cause != 0] = np.nan
     return predicted, cause
+
+
+def terms_of(rows: Sequence[Difference]) -> ItemTerms:
+    """The structures of each row, with their coefficients over its area."""
+    return ItemTerms(
+        np.array([i for i, row in enumerate(rows) for _ in row.terms]),
+        np.array([term.structure for row in rows for term in row.terms]),
+        np.array([term.coefficient / (row.area or 1.0) for row in rows for term in row.terms]),
+    )
 
 
 def prefixes(quantities: NDArray[np.str_], where: str) -> dict[str, str]:
@@ -229,8 +239,8 @@ def mean_errors(prefix: str, columns: Mapping[str, Float], unit: str = "") -> tu
     """MAE and RMSE of one quantity."""
     error, count = stored_column(columns, "error"), stored_column(columns, f"{prefix}count")
     return (
-        Average(f"{prefix}mae", unit, np.abs(error), count),
-        Average(f"{prefix}rmse", unit, error**2, count, root=True),
+        Average(f"{prefix}mae", unit, np.abs(error), count, errors=error),
+        Average(f"{prefix}rmse", unit, error**2, count, root=True, errors=error),
     )
 
 

@@ -149,7 +149,7 @@ class EnergyProfiles(AsksEachStructure):
         if OFF in metrics:
             off, count = (stored_column(items.columns, name) for name in ("barrier_off", "count"))
             scale = float(metrics[OFF].n_items)
-            contributions.append(Contribution(OFF, penalised_sums(off, count, 1.0), count, scale=scale))
+            contributions.append(Contribution(OFF, penalised_sums(off, count, 1.0), count, scale=scale, limit=1.0))
         return contributions
 
 

@@ -25,6 +25,7 @@ class Average(NamedTuple):
         counts: (k,) by item its components; 0: the item takes no part.
         root: whether the metric is the root of the mean.
         scale: by which the mean is multiplied: 100 for a share in percent.
+        errors: (k,) with their signs, of which `sums` are the absolute values or the squares; None: there are none.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Average(NamedTuple):
     counts: Float
     root: bool = False
     scale: float = 1.0
+    errors: Float | None = None
 
     def metric(self, baseline: float | None, cost: float | None = None) -> Metric:
         """The metric over all items.
@@ -57,11 +59,13 @@ class Average(NamedTuple):
         """The contribution of each item to the penalised value, if a failed item costs `cost`, in `unit`."""
         cost, power = (cost**2, 0.5) if self.root else (cost / self.scale, 1.0)
         counts = np.where(self.counts > 0, self.counts, 0.0)
-        return Contribution(self.name, penalised_sums(self.sums, self.counts, cost), counts, power, self.scale)
+        sums = penalised_sums(self.sums, self.counts, cost)
+        return Contribution(self.name, sums, counts, power, self.scale, cost, self.errors)
 
     def over(self, chosen: Bool) -> Average:
         """The average over the items where `chosen` (k,) is true, without the others."""
-        return self._replace(sums=self.sums[chosen], counts=self.counts[chosen])
+        errors = None if self.errors is None else self.errors[chosen]
+        return self._replace(sums=self.sums[chosen], counts=self.counts[chosen], errors=errors)
 
     def part(self, by: str, name: str, chosen: Bool) -> MetricPart:
         """The metric over the items where `chosen` (k,) is true."""

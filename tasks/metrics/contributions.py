@@ -7,6 +7,7 @@ the baseline and W) keep their measured values. Clusters of items are resampled 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -34,6 +35,9 @@ class Contribution(NamedTuple):
         counts: (k,) by item its components; 0: the item takes no part.
         power: 0.5 for the root of a mean of squares.
         scale: 100 for a share in percent; the number of items for a count of them.
+        limit: the largest mean, which is that of failed items.
+        errors: (k,) with signs, NaN where failed, of which `sums` are the absolute values, or the squares under a root;
+            None: there are none.
     """
 
     metric: str
@@ -41,6 +45,8 @@ class Contribution(NamedTuple):
     counts: Float
     power: float = 1.0
     scale: float = 1.0
+    limit: float = math.inf
+    errors: Float | None = None
 
 
 @runtime_checkable

@@ -139,7 +139,7 @@ def _print_robustness(board: Leaderboard) -> None:
             escape(row.submission.card.name),
             str(spread.rank),
             _range(spread.rank_interval.low, spread.rank_interval.high),
-            str(spread.group),
+            "–" if spread.group is None else str(spread.group),
             _range(under.low, under.high),
             _range(min(ranks, default=math.nan), max(ranks, default=math.nan)),
         )

@@ -20,7 +20,7 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
     return (
         row,
         [(key, by_model.get(id)) for key, by_model in board.robustness.intervals.items()],
-        (status.ranks, status.tied, status.leader and (status.leader.page, status.leader.rank)),
+        (status.ranks, status.ordered, status.tied, status.leader and (status.leader.page, status.leader.rank)),
         (len(board.ranked), neighbour),
         rival and (rival.submission.card, rival.rank, list(errors_of(rival).items())),
         spokes(frame),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
 from judge.view.score_display import known, uncertainty_of
 from judge.view.score_shares import TaskScore
-from scoring.intervals import Interval
+from scoring.intervals import MIN_INDEPENDENT, Interval, Uncertainty
 from tasks.metrics.metric import Metric
 
 Shares = Mapping[str, Mapping[str, TaskScore]]
@@ -37,6 +37,7 @@ class TaskRank(NamedTuple):
         value: the score over this task alone; None if there is none.
         counted: what the task counts in the model's score if `value` is None; None if it does not count.
         place: None for a model without a value and for a model that is there for comparison.
+        few: True if a metric has too few independent items for an order.
     """
 
     row: Row
@@ -46,6 +47,7 @@ class TaskRank(NamedTuple):
     interval: Interval | None
     place: PlaceRange | None
     raw: tuple[RawCell, ...]
+    few: bool = False
 
     @property
     def n_failed(self) -> int:
@@ -63,6 +65,11 @@ class RankGroup(NamedTuple):
         """Whether any two models have an order; true if there are fewer than two."""
         places = [line.place for line in self.lines if line.place is not None]
         return len(places) < 2 or len(set(places)) > 1
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few independent items for an order."""
+        return any(line.few for line in self.lines if line.place is not None)
 
     @property
     def overlapping(self) -> bool:
@@ -93,9 +100,18 @@ def _line(board: Leaderboard, row: Row, index: int, shares: Shares, metrics: Seq
     line, score = row.tasks[index], shares[row.submission.id].get(row.tasks[index].task.name)
     if score is None:
         return TaskRank(row, line, None, None, None, None, _raw(board, row, line, "", metrics))
-    value, interval = score.value, score.interval(uncertainty_of(board, score.key, row))
+    uncertainty = uncertainty_of(board, score.key, row)
+    value, interval = score.value, score.interval(uncertainty)
     counted = score.counted if value is None else None
-    return TaskRank(row, line, value, counted, interval, None, _raw(board, row, line, score.key, metrics))
+    raw = _raw(board, row, line, score.key, metrics)
+    return TaskRank(row, line, value, counted, interval, None, raw, _few(uncertainty, line, metrics))
+
+
+def _few(uncertainty: Uncertainty | None, line: TaskLine, metrics: Sequence[str]) -> bool:
+    """Whether the metric of the task with most independent items has too few of them for an order."""
+    counts = uncertainty.independent if uncertainty is not None else {}
+    of_task = [counts[key] for key in ((line.task.name, name) for name in metrics) if key in counts]
+    return bool(of_task) and max(of_task) < MIN_INDEPENDENT
 
 
 def _raw(board: Leaderboard, row: Row, line: TaskLine, key: str, metrics: Sequence[str]) -> tuple[RawCell, ...]:
@@ -113,15 +129,18 @@ def _hardware(line: TaskRank) -> str:
 
 
 def _placed(lines: Sequence[TaskRank], lower: bool) -> list[TaskRank]:
-    """The lines with their places: a model is before another only if their intervals do not overlap."""
+    """The lines with their places: a model is before another only if their intervals do not overlap.
+
+    A model with too few independent items has no order to any other.
+    """
     within = [line for line in lines if line.value is not None and not line.row.reference]
-    costs = [_costs(line.interval, lower) for line in within if line.interval is not None]
+    costs = [_costs(line.interval, lower) for line in within if line.interval is not None and not line.few]
     lows, highs = sorted(low for low, _ in costs), sorted(high for _, high in costs)
     placed = []
     for line in lines:
         if line.value is None or line.row.reference:
             placed.append(line)
-        elif line.interval is None:  # without an interval every place is possible
+        elif line.interval is None or line.few:  # without an interval every place is possible
             placed.append(line._replace(place=PlaceRange(1, len(within))))
         else:
             low, high = _costs(line.interval, lower)

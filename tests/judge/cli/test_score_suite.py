@@ -77,7 +77,7 @@ def test_corrected_scores_have_intervals_and_ranks(judged: World) -> None:
     assert status == 0
     first, second, third = (models_of(answer)[each.id]["scores"]["force-field"] for each in (A, B, C))
     assert (first["rank"], second["rank"], third["rank"]) == (1, 2, None)
-    assert (first["tied_group"], third["tied_group"]) == (1, None)
+    assert (first["tied_group"], third["tied_group"]) == (None, None)  # there are fewer than 30 independent items
     # All items of a task are in one cluster here: no metric can be resampled, and the output says so.
     assert first["not_resampled"] > 0
     assert first["rank_without"] == {"crystals": 1, "molecules": 1}

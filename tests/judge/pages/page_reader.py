@@ -50,9 +50,13 @@ class PageReader(HTMLParser):
 
 
 def page_frame(
-    suite: Suite, submissions: Sequence[Submission] = (), results: Sequence[object] = (), sources: Sources | None = None
+    suite: Suite,
+    submissions: Sequence[Submission] = (),
+    results: Sequence[object] = (),
+    sources: Sources | None = None,
+    n_items: int = 40,
 ) -> Frame:
     known = sources or Sources()
-    load = partial(items_of, n_clusters=5)
+    load = partial(items_of, n_items=n_items, n_clusters=n_items)
     board = build_leaderboard(suite, submissions, results, load)  # type: ignore[arg-type]
     return frame(public_board(board, known.public), known)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from submissions.store.local import LocalStore
 from tests.judge.pages.built_site import TWO, Page, build, fill, fill_two
 from tests.world.board_records import error, submission
 
 
+@pytest.fixture
+def orders_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two items are enough for an order, so that its pages can be worked out by hand."""
+    monkeypatch.setattr("scoring.intervals.MIN_INDEPENDENT", 2)
+
+
 def crossing(store: LocalStore, tmp_path: Path) -> Page:
     """The index of three models: alpha is better in one set, beta in the other, gamma is worse in both.
 
-    Resampled, the two sets are twice the first, twice the second, or one of each: probabilities 1/4, 1/4 and 1/2.
+    Resampled, the two sets are the first or the second alone: probabilities 1/2 and 1/2.
     """
     fill_two(store, alpha=(error(0.2), error(0.6)), beta=(error(0.6), error(0.3)), gamma=(error(0.9), error(0.9)))
     pages, problems = build(store, tmp_path / "site", TWO)
@@ -20,6 +28,7 @@ def crossing(store: LocalStore, tmp_path: Path) -> Page:
     return pages[tmp_path / "site" / "index.html"]
 
 
+@pytest.mark.usefixtures("orders_of_few")
 def test_scores_and_ranks_have_intervals(store: LocalStore, tmp_path: Path) -> None:
     index = crossing(store, tmp_path)
     # Only the choice of sets can be resampled; each of the two metrics is held.
@@ -33,6 +42,20 @@ def test_scores_and_ranks_have_intervals(store: LocalStore, tmp_path: Path) -> N
     }
 
 
+def test_few_items_give_neither_order_nor_ties(store: LocalStore, tmp_path: Path) -> None:
+    index = crossing(store, tmp_path)
+    assert index.cells("ranking-title", "alpha")[0] == "1"
+    assert index.classes["ranking-title"][1:4] == ["", "", ""]
+    assert "tied with" not in index.text
+    assert (
+        "no models are called tied: the score by which they are ranked has fewer than 30 independent items"
+        in index.text
+    )
+    page = Page(tmp_path / "site" / "submissions" / f"{submission('beta').id}.html")
+    assert "Rank 2 of 3, an order by chance: the score has fewer than 30 independent items" in page.words
+
+
+@pytest.mark.usefixtures("orders_of_few")
 def test_tied_models_are_joined_and_named(store: LocalStore, tmp_path: Path) -> None:
     """alpha − beta is between −0.4 and 0.3, depending on the resampled sets; gamma is always worse than both."""
     index = crossing(store, tmp_path)
@@ -43,6 +66,7 @@ def test_tied_models_are_joined_and_named(store: LocalStore, tmp_path: Path) -> 
     assert "Rank 2 of 3, 1–2 on resampled test sets, tied with no. 1" in page.words
 
 
+@pytest.mark.usefixtures("orders_of_few")
 def test_robustness_of_the_ranking(store: LocalStore, tmp_path: Path) -> None:
     """Errors of alpha and beta: 0.6 and 0.3 without task `one`, 0.2 and 0.6 without `two`.
 

@@ -35,6 +35,16 @@ def test_places_overlap_where_intervals_do(read: dict[str, PageReader]) -> None:
     assert "Here no two models have an order" in alike.words
 
 
+def test_fewer_than_thirty_items_give_no_places() -> None:
+    models = [submission("A"), submission("B")]
+    results = [each for model, x in zip(models, (0.1, 0.9), strict=True) for each in good_results(model, x)]
+    for n_items, places in ((29, ["1–2", "1–2"]), (30, ["1", "2"])):
+        page = PageReader(pages(page_frame(SUITE, models, results, n_items=n_items))["tasks/crystals.html"])
+        assert [page.row(name)[0][0].strip() for name in ("A", "B")] == places
+        says = "no two models have an order : there are fewer than 30 independent items"
+        assert (says.replace(" :", ":") in page.words.replace(" :", ":")) == (n_items < 30)
+
+
 @given(
     st.lists(
         st.one_of(st.none(), st.tuples(st.integers(0, 9), st.integers(0, 4))).map(

@@ -47,14 +47,23 @@ Tables = Mapping[tuple[str, str], Items | None]
 
 
 def board(
-    suite: Suite, models: Sequence[Submission], results: Sequence[Result], changed: Tables | None = None
+    suite: Suite,
+    models: Sequence[Submission],
+    results: Sequence[Result],
+    changed: Tables | None = None,
+    n_items: int = 0,
 ) -> Leaderboard:
-    """A leaderboard; items have five clusters each, except for `changed` tables by submission and task."""
+    """A leaderboard; items have five clusters each, except for `changed` tables by submission and task.
+
+    With `n_items` there are so many, each its own cluster.
+    """
     tables = changed or {}
 
     def items(result: Result) -> Items | None:
         unit = result.submission, result.task
-        return tables[unit] if unit in tables else items_of(result, n_clusters=5)
+        if unit in tables:
+            return tables[unit]
+        return items_of(result, n_items, n_items) if n_items else items_of(result, n_clusters=5)
 
     return build_leaderboard(suite, models, results, items)
 
@@ -118,11 +127,24 @@ def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fail
     clusters = np.array(measurement.items.cluster)
     members = [np.flatnonzero(clusters == name) for name in sorted(set(clusters))]
     assert len(members) == 20
-    rng, drawn = np.random.default_rng(11), []
+    totals = np.array([(charged[each].sum(), count[each].sum()) for each in members])
+
+    def log_odds(total: np.ndarray) -> tuple[float, float]:
+        """Of a mean square below its largest value, with the standard error of a ratio."""
+        sums, counts = total.T
+        mean = sums.sum() / counts.sum()
+        error = math.sqrt(((sums - mean * counts) ** 2).sum()) / counts.sum()
+        return math.log(mean / (cost**2 - mean)), error * (1 / mean + 1 / (cost**2 - mean))
+
+    (here, error), rng, t = log_odds(totals), np.random.default_rng(11), []
     for _ in range(4000):
-        chosen = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
-        drawn.append(math.sqrt(charged[chosen].sum() / count[chosen].sum()))
-    low, high = np.quantile(drawn, [0.025, 0.975])
+        there, its_error = log_odds(totals[rng.integers(0, len(members), len(members))])
+        t.append((there - here) / its_error)
+    squares = (totals[:, 0] - charged.sum() / count.sum() * totals[:, 1]) ** 2
+    kurtosis = (squares**2).mean() / squares.mean() ** 2
+    raised = error * math.sqrt(20 / 19) * (1 + math.sqrt((kurtosis - 1) / 80))
+    odds = np.exp(here - raised * np.quantile(t, [0.975, 0.025]))
+    low, high = cost * np.sqrt(odds / (1 + odds))
     width = high - low
     assert interval.low == pytest.approx(low, abs=0.08 * width)
     assert interval.high == pytest.approx(high, abs=0.08 * width)
@@ -190,7 +212,7 @@ def test_a_metric_without_its_failure_cost_is_named() -> None:
 
 def test_only_ranked_submissions_have_ranks_and_groups() -> None:
     failed = [r for r in good_results(C, 0.01) if r.task != "speed"]
-    shown = board(SUITE, [A, B, C], good_results(A, 0.5) + good_results(B, 0.1) + failed)
+    shown = board(SUITE, [A, B, C], good_results(A, 0.5) + good_results(B, 0.1) + failed, n_items=40)
     uncertainties = shown.robustness.intervals["force_field"]
     assert {key: uncertainties[key].rank for key in uncertainties} == {A.id: 2, B.id: 1, C.id: None}
     assert {key: uncertainties[key].group for key in uncertainties} == {A.id: 2, B.id: 1, C.id: None}

@@ -1,0 +1,209 @@
+"""How often intervals hold the true value: simulated errors of models whose true metric is known.
+
+Every simulated test set is a model of one task, so that one matrix product resamples them all. Methods were compared on
+these distributions, on uniform errors and on squares of exponential ones; no number of the method is fitted to them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.report import Figure
+from scoring.bootstrap import draw_units, pools, resample
+from scoring.clusters import ClusterSums
+from scoring.intervals import LEVEL, middle, resampled_scores, tie_groups
+from scoring.shared_structures import Loss, SharedErrors
+from scoring.tree import AsItIs, Float, How, Leaf, Node, RawMetric
+
+N_RESAMPLES = 1000
+SEED = 7
+Sampler = Callable[[np.random.Generator, tuple[int, ...]], Float]
+
+
+class Family(NamedTuple):
+    """Errors with their true mean absolute value and mean square."""
+
+    name: str
+    sample: Sampler
+    absolute: float
+    square: float
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Float:
+    """Errors of standard deviation 1."""
+    return rng.standard_normal(shape)
+
+
+def outliers(share: float, times: float) -> Family:
+    """Normal errors, a share of which is larger by a factor."""
+
+    def sample(rng: np.random.Generator, shape: tuple[int, ...]) -> Float:
+        return np.asarray(normal(rng, shape) * np.where(rng.random(shape) < share, times, 1.0))
+
+    mean = math.sqrt(2 / math.pi) * (1 + share * (times - 1))
+    return Family(f"{share:.0%} of errors {times:g} times as large", sample, mean, 1 + share * (times**2 - 1))
+
+
+def log_normal(sigma: float, signed: bool = False) -> Family:
+    """Log-normal sizes of errors; `signed`: normal errors times these sizes."""
+
+    def sample(rng: np.random.Generator, shape: tuple[int, ...]) -> Float:
+        sizes = np.exp(sigma * rng.standard_normal(shape))
+        return np.asarray(sizes * normal(rng, shape) if signed else sizes)
+
+    name = f"{'normal times ' if signed else ''}log-normal, σ = {sigma:g}"
+    factor = math.sqrt(2 / math.pi) if signed else 1.0
+    return Family(name, sample, factor * math.exp(sigma**2 / 2), math.exp(2 * sigma**2))
+
+
+HALF_NORMAL = Family("half-normal", normal, math.sqrt(2 / math.pi), 1.0)
+HEAVY = log_normal(1.1)
+STUDENT = Family("Student t, 3 degrees", lambda rng, n: rng.standard_t(3, n), 2 * math.sqrt(3) / math.pi, 3.0)
+OUTLIERS = outliers(0.02, 10.0)
+MORE = (log_normal(0.9, signed=True), outliers(0.05, 5.0))
+SIZES = (10, 50, 500)
+
+
+def coverage_of_metric(family: Family, n: int, power: float, repeats: int, plain: bool = False) -> float:
+    """The share of simulated test sets of n items whose interval holds the true MAE (power 1) or RMSE (power 0.5)."""
+    rng = np.random.default_rng([SEED, n])
+    names, ones = tuple(map(str, range(n))), np.ones(n)
+    errors = np.abs(family.sample(rng, (repeats, n)))
+    sums = errors if power == 1.0 else errors**2
+    stats = {str(i): [ClusterSums("task", "error", names, row, ones, power)] for i, row in enumerate(sums)}
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain)
+    truth = family.absolute if power == 1.0 else math.sqrt(family.square)
+    return _share(np.array([draws[model]["task", "error"] for model in stats]), truth)
+
+
+def _share(draws: Float, truth: float) -> float:
+    """The share of rows whose interval holds the truth."""
+    low, high = middle(draws, LEVEL)
+    return float(np.mean((low <= truth) & (truth <= high)))
+
+
+def star(n: int) -> Float:
+    """(n, n + 1) coefficients of n conformers that are all compared with one, as in BUT14DIOL (n = 64)."""
+    return np.concatenate([-np.ones((n, 1)), np.eye(n)], axis=1)
+
+
+def water27() -> Float:
+    """(27, 30) coefficients of WATER27: clusters of water, of its ions with water, and one ionisation.
+
+    Source: Bryantsev, Diallo, van Duin and Goddard, J. Chem. Theory Comput. 5, 1016 (2009).
+    """
+    water, hydronium, hydroxide = 0, 1, 2
+    neutral = [2, 3, 4, 5, 6, 6, 6, 6, 8, 8, 20, 20, 20, 20]
+    ions = [(hydronium, n) for n in (1, 2, 3, 6, 6)] + [(hydroxide, n) for n in (1, 2, 3, 4, 4, 5, 6)]
+    rows = np.zeros((27, 30))
+    rows[:26, 3:29] = -np.eye(26)
+    rows[: len(neutral), water] = neutral
+    for row, (ion, n) in enumerate(ions, len(neutral)):
+        rows[row, [water, ion]] = n, 1
+    rows[26, 3 + neutral.index(8)], rows[26, 29] = -1, 1  # a cube of eight waters becomes an ion pair in six waters
+    return rows
+
+
+def coverage_of_shared(matrix: Float, sample: Sampler, loss: Loss, repeats: int, plain: bool = False) -> float:
+    """The share of simulated errors of structures for which the interval holds the metric's expected mean loss."""
+    rng = np.random.default_rng(SEED)
+    names, ones, power = (
+        tuple(map(str, range(len(matrix)))),
+        np.ones(len(matrix)),
+        1.0 if loss is Loss.ABSOLUTE else 0.5,
+    )
+
+    def losses(errors: Float) -> Float:
+        return np.abs(errors) if loss is Loss.ABSOLUTE else errors**2
+
+    truth = losses(sample(rng, (20_000, matrix.shape[1])) @ matrix.T).mean() ** power
+    stats = {}
+    for i, errors in enumerate(sample(rng, (repeats, matrix.shape[1])) @ matrix.T):
+        shared = SharedErrors(matrix, errors, loss, np.inf)
+        stats[str(i)] = [ClusterSums("task", "error", names, losses(errors), ones, power, shared=shared)]
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain)
+    return _share(np.array([draws[model]["task", "error"] for model in stats]), truth)
+
+
+def told_apart(family: Family, n: int, power: float, repeats: int, correlation: float = 0.0) -> float:
+    """The share of pairs of models, alike but for chance, that are not tied.
+
+    Args:
+        correlation: of their errors in one item.
+    """
+    rng = np.random.default_rng([SEED, n])
+    names, ones = tuple(map(str, range(n))), np.ones(n)
+    common, *own = (family.sample(rng, (repeats, n)) for _ in range(3))
+    together = rng.random((repeats, n)) < correlation
+    apart = 0
+    sums = [np.abs(np.where(together, common, each)) ** (1 / power) for each in own]
+    stats = {
+        f"{model} {i}": [ClusterSums("task", "error", names, sums[model][i], ones, power)]
+        for i in range(repeats)
+        for model in (0, 1)
+    }
+    draws = {model: drawn["task", "error"] for model, drawn in resample(stats, N_RESAMPLES, rng).items()}
+    for i in range(repeats):
+        pair = (f"0 {i}", f"1 {i}")
+        values = {model: stats[model][0].value for model in pair}
+        apart += len(tie_groups(values, {model: draws[model] for model in pair}, lower_is_better=True)) > 1
+    return apart / repeats
+
+
+def coverage_of_domain(n_tasks: int, n_items: int, repeats: int, plain: bool = False) -> float:
+    """The share of simulated domains whose interval holds the value of the population that their test sets are from.
+
+    The true errors of test sets are log-normal (σ = 0.5); the domain has their logarithmic mean.
+    """
+    rng = np.random.default_rng([SEED, n_tasks])
+    names, ones = tuple(map(str, range(n_items))), np.ones(n_items)
+    trees, stats = {}, {}
+    for i in range(repeats):
+        of_model = []
+        for task in range(n_tasks):
+            errors = np.exp(0.5 * rng.standard_normal()) * np.abs(normal(rng, (n_items,))) * math.sqrt(math.pi / 2)
+            of_model.append(ClusterSums(str(task), "error", names, errors, ones))
+        leaves = tuple(
+            Node(each.task, "", unit=each.task, leaf=Leaf(RawMetric(each.task, "error", each.value), AsItIs()))
+            for each in of_model
+        )
+        stats[str(i)] = of_model
+        trees[str(i)] = Node("domain", "", parts=leaves, how=How.LOGARITHMIC_MEAN, pool=True)
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain)
+    units = draw_units(pools(trees.values()), N_RESAMPLES, rng)
+    ends = [each.uncertainty.score for each in resampled_scores(trees, draws, units).values()]
+    return float(np.mean([interval.low <= 1.0 <= interval.high for interval in ends]))
+
+
+def measure_coverage(repeats: int = 1000) -> Iterator[Figure]:
+    """The coverage of intervals at nominal 95 %, in per cent, and the share of equal models that are told apart."""
+    for n in SIZES:
+        yield _figure(f"MAE, half-normal, n = {n}", coverage_of_metric(HALF_NORMAL, n, 1.0, repeats), 90)
+        yield _figure(f"RMSE, half-normal, n = {n}", coverage_of_metric(HALF_NORMAL, n, 0.5, repeats), 90)
+    for n, bound in zip(SIZES, (None, 80, 87), strict=True):
+        yield _figure(f"RMSE, {HEAVY.name}, n = {n}", coverage_of_metric(HEAVY, n, 0.5, repeats), bound)
+    for family in (STUDENT, OUTLIERS, *MORE):
+        for n in SIZES:
+            yield _figure(f"MAE, {family.name}, n = {n}", coverage_of_metric(family, n, 1.0, repeats))
+            yield _figure(f"RMSE, {family.name}, n = {n}", coverage_of_metric(family, n, 0.5, repeats))
+    for name, matrix in (("WATER27", water27()), ("BUT14DIOL", star(64))):
+        for loss, metric in ((Loss.ABSOLUTE, "MAE"), (Loss.SQUARE, "RMSE")):
+            for family in (HALF_NORMAL, STUDENT):
+                share = coverage_of_shared(matrix, family.sample, loss, repeats // 2)
+                yield _figure(f"{metric} of {name}, {family.name}", share, 90 if family is HALF_NORMAL else None)
+    for n_tasks in (2, 3, 4, 5, 10):
+        yield _figure(f"domain of {n_tasks} test sets", coverage_of_domain(n_tasks, 50, repeats))
+    for n in (30, 50, 500):
+        for family, power, metric in ((HALF_NORMAL, 1.0, "MAE"), (HALF_NORMAL, 0.5, "RMSE"), (HEAVY, 0.5, "RMSE")):
+            for share in (0.0, 0.5):
+                apart = told_apart(family, n, power, repeats, share)
+                name = f"equal models told apart: {metric}, {family.name}, n = {n}, {share:.0%} equal items"
+                yield Figure(name, 100 * apart, "%", 7.0)
+
+
+def _figure(name: str, share: float, bound: float | None = None) -> Figure:
+    return Figure(f"coverage of {name}", 100 * share, "%", bound, at_least=True)
