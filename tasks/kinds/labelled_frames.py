@@ -1,7 +1,8 @@
 """Labelled frames: energy, forces and stress of each frame against a reference. Arrays throughout, no loop over frames.
 
 A model's energies are compared after a shift by a constant per element, since different codes count from different
-zeros. The constants are fitted by unweighted least squares to the total energies of all frames that succeeded.
+zeros. The constants are fitted by unweighted least squares to the total energies of all frames that succeeded. The
+penalised values may have another shift, where a frame is worth the failure cost (`tasks.metrics.charged_shift`).
 
 The errors, with n atoms in the frame and V its volume:
 
@@ -11,8 +12,7 @@ The errors, with n atoms in the frame and V its volume:
 
 The penalised value clips each frame's root mean square (or mean absolute) error at W, ten times the metric's baseline,
 and counts W for a failed frame. The baseline is the error of the model that knows the composition alone, by the same
-functions: the fitted constants for energy, zero forces and zero virial. Failing never helps as long as the shift is
-held: a frame that fails takes no part in the fit, and without an outlier the others can come closer.
+functions: the fitted constants for energy, zero forces and zero virial.
 
 The breakdowns (`parts`) are every RMSE by the structures' group and by element: of energy and virial over the frames
 that contain the element, of forces over its atoms.
@@ -30,6 +30,7 @@ from ase.data import chemical_symbols
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
+from tasks.metrics.charged_shift import clipped_sum, penalised_errors
 from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement
@@ -102,6 +103,23 @@ def virial_errors(frames: Frames, labels: Float, predicted: Float) -> Errors:
     return _errors(~np.isnan(labels[:, 0]), 9.0, np.abs(error) @ twice, error**2 @ twice)
 
 
+def energy_sums(counts: Float, labels: Float, predicted: Float, average: Average, failure_cost: float) -> Float | None:
+    """(n,) the sums of `average`, one of energy, under the shift of its penalised value; None: they are the same.
+
+    Args:
+        counts, labels, predicted: as of `energy_errors`.
+        failure_cost: of the metric [eV/atom].
+    """
+    answered, power = np.isfinite(average.sums) & (average.counts > 0), 2 if average.root else 1
+    if clipped_sum(average.sums[answered], failure_cost**power, 1) <= failure_cost**power:
+        return None
+    n_atoms, difference = counts.sum(axis=1), predicted - labels
+    shift = composition_energy(counts, difference, np.isfinite(difference))
+    per_atom = difference / n_atoms, shift / n_atoms
+    errors = penalised_errors(counts / n_atoms[:, None], *per_atom, failure_cost, power)
+    return None if errors is None else np.where(average.counts > 0, errors**power, 0.0)
+
+
 def _errors(labelled: Bool, count: Float | float, absolute: Float, square: Float) -> Errors:
     zero = np.zeros(len(labelled))
     return Errors(np.where(labelled, count, 0.0), np.where(labelled, absolute, zero), np.where(labelled, square, zero))
@@ -131,6 +149,8 @@ def composition_only(frames: Frames) -> Predictions:
     return Predictions(np.zeros(n), forces, stress, np.zeros(n, np.int8))
 
 
+# Column of the sums of an energy metric under the shift of its penalised value, where that shift is another.
+_PENALISED = "{}_penalised"
 # Stem of the property: names of its two metrics, and their unit.
 METRICS = {
     "energy": ("energy_rmse_per_atom", "energy_mae_per_atom", "eV/atom"),
@@ -153,7 +173,7 @@ class LabelledFrames(AsksEachStructure):
 
     name: str = "labelled_frames"
     observe_version: int = 2
-    measure_version: int = 2
+    measure_version: int = 3  # since 3 the penalised errors of energy have their own shift
     parameters: type[Parameters] = LabelledFramesParameters
     asks_for = ALL_PROPERTIES
     traits: Traits = Traits(
@@ -199,6 +219,14 @@ class LabelledFrames(AsksEachStructure):
             metrics[rmse.name] = rmse.metric(stated.get(rmse.name, by_rmse))
             metrics[mae.name] = mae.metric(stated.get(mae.name, by_mae))
             columns |= {f"{stem}_count": errors.count, f"{stem}_abs": errors.absolute, f"{stem}_sq": errors.square}
+        if labels.energy is not None:
+            for average in averages("energy", by_property["energy"]):
+                metric = metrics[average.name]
+                sums = energy_sums(counts, labels.energy, answer.energy, average, metric.failure_cost or np.nan)
+                if sums is not None:
+                    columns[_PENALISED.format(average.name)] = sums
+                    charged = average._replace(sums=sums).metric(metric.baseline).charged
+                    metrics[average.name] = replace(metric, charged=charged)
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, answer.failure, columns)
         rmses = [averages(stem, errors)[0] for stem, errors in by_property.items()]
         parts = [
@@ -213,7 +241,13 @@ class LabelledFrames(AsksEachStructure):
         """To all metrics; the energy shift is held."""
         stems = [stem for stem, names in METRICS.items() if not metrics.keys().isdisjoint(names[:2])]
         measured = (averages(stem, _stored_errors(items.columns, stem)) for stem in stems)
-        return contributions_to(metrics, chain.from_iterable(measured))
+        return contributions_to(
+            metrics,
+            (
+                a._replace(sums=items.columns.get(_PENALISED.format(a.name), a.sums))
+                for a in chain.from_iterable(measured)
+            ),
+        )
 
 
 def _stored_errors(columns: Mapping[str, Float], stem: str) -> Errors:

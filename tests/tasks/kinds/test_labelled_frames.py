@@ -146,6 +146,32 @@ def test_failed_frames_are_counted_and_charged() -> None:
     assert measured.items.failures() == {Cause.NON_FINITE: 1}
 
 
+def test_an_outlier_moves_no_other_frame_of_the_penalised_errors() -> None:
+    """A thousand frames, one of them 1,000 eV/atom off: raising there must not be better than to answer."""
+    frames = Frames.from_atoms([bulk("Cu") if k % 3 else bulk("Al").repeat((2, 1, 1)) for k in range(1000)])
+    rng = np.random.default_rng(4)
+    dataset = make_dataset(frames, Labels(energy=frames.n_atoms * rng.normal(0.0, 0.1, 1000)))
+    energy, failure = dataset.labels().energy + frames.n_atoms * rng.normal(0.0, 0.01, 1000), np.zeros(1000, np.int8)
+    energy[7] += 1000.0
+    honest = measure(dataset, energy=energy, failure=failure)
+    raised = measure(dataset, energy=np.where(np.arange(1000) == 7, np.nan, energy), failure=failure + _at(7, 1000))
+    for name in ("energy_rmse_per_atom", "energy_mae_per_atom"):
+        charged = honest.metrics[name].charged
+        assert charged is not None
+        assert charged <= raised.metrics[name].charged * (1 + 1e-12)
+        assert charged == pytest.approx(raised.metrics[name].charged, rel=1e-2)
+        # The plain value is that of the least-squares fit, as LAMBench has it.
+        assert honest.metrics[name].value > 0.5
+    metrics = {name: honest.metrics[name] for name in ("energy_rmse_per_atom", "energy_mae_per_atom")}
+    for part in KIND.contributions(honest.items, metrics):
+        value = part.scale * (part.sums.sum() / part.counts.sum()) ** part.power
+        assert value == pytest.approx(metrics[part.metric].charged, rel=1e-12)
+
+
+def _at(index: int, n: int) -> Any:
+    return np.where(np.arange(n) == index, np.int8(Cause.ERROR), np.int8(0))
+
+
 @settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 10**6), scale=st.floats(1e-3, 1e6), dropped=st.sets(st.integers(0, 9), min_size=1))
 def test_with_the_shift_held_answering_nan_never_improves_the_charge(

@@ -1,0 +1,138 @@
+"""The shift of the penalised error: exact for one constant, and answering is never worse than failing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tasks.metrics.charged_shift import clipped_sum, penalised_errors
+from tasks.structures.composition import composition_energy
+from tasks.structures.frames import Float, Int
+
+
+class Answers(NamedTuple):
+    """Counts of elements (n, k), predicted minus reference (n,) [eV], the failure cost, and the frames that are off."""
+
+    counts: Float
+    difference: Float
+    failure_cost: float
+    outliers: Int
+
+    def cost(self, power: int, *failed: Int) -> float:
+        """The penalised sum, with the frames that failed."""
+        difference = self.difference.copy()
+        difference[np.concatenate(failed) if failed else []] = np.nan
+        answered, n_atoms = np.isfinite(difference), self.counts.sum(axis=1)
+        shift = composition_energy(self.counts, difference, answered)
+        shares, per_atom = self.counts / n_atoms[:, None], (difference / n_atoms, shift / n_atoms)
+        errors = penalised_errors(shares, *per_atom, self.failure_cost, power)
+        errors = per_atom[0] - per_atom[1] if errors is None else errors
+        return clipped_sum(errors[answered], self.failure_cost, power) + (~answered).sum() * self.failure_cost**power
+
+
+def answers(rng: np.random.Generator, n_elements: int, n: int, n_outliers: int, noise: float) -> Answers:
+    """A model with random errors, and outliers from 1 to 10⁶ eV/atom; sizes of 1 to some hundred atoms.
+
+    Args:
+        noise: of the errors per atom, in failure costs.
+    """
+    counts = rng.integers(0, 4, (n, n_elements)) * rng.choice([1, 1, 1, 30], n)[:, None].astype(np.float64)
+    if rng.random() < 0.5:
+        counts *= rng.random((n, n_elements)) < min(1.0, 3 / n_elements)
+    counts[~counts.any(axis=1), rng.integers(n_elements)] = 1.0
+    n_atoms, cost = counts.sum(axis=1), 10 ** rng.uniform(-1, 1)
+    outliers = rng.permutation(n)[: min(n_outliers, n - 1)]
+    difference = counts @ rng.normal(0, 1000, n_elements) + n_atoms * rng.normal(0, noise * cost, n)
+    difference[outliers] += n_atoms[outliers] * rng.choice([-1, 1], len(outliers)) * 10 ** rng.uniform(0, 6)
+    return Answers(counts, difference, cost, outliers)
+
+
+def failures(case: Answers, rng: np.random.Generator) -> list[Int]:
+    """Sets of frames at which a model may fail: its outliers, the hardest, or any."""
+    n, n_atoms = len(case.difference), case.counts.sum(axis=1)
+    shift = composition_energy(case.counts, case.difference, np.ones(n, np.bool_))
+    hardest = np.argsort(-np.abs(case.difference - shift) / n_atoms)
+    shares = [hardest[: max(1, int(share * n))] for share in (1e-9, 0.05, 0.2, 0.49)]
+    return [case.outliers, case.outliers[:1], *shares, rng.permutation(n)[: n // 10 + 1]]
+
+
+def assert_failing_never_pays(case: Answers, rng: np.random.Generator) -> None:
+    for power in (2, 1):
+        honest = case.cost(power)
+        for failed in failures(case, rng):
+            assert honest <= case.cost(power, failed) * (1 + 1e-9), (power, failed)
+
+
+def test_one_absurd_energy_costs_one_frame() -> None:
+    """A thousand frames: without a shift of its own, the outlier would move all others."""
+    rng = np.random.default_rng(0)
+    difference = np.append(0.01 * rng.normal(size=999), 1000.0)
+    case = Answers(np.ones((1000, 1)), difference, 1.0, np.array([999]))
+    assert np.sqrt(case.cost(2) / 1000) == pytest.approx(np.sqrt((1 + 999e-4) / 1000), rel=0.05)
+    assert case.cost(2) == pytest.approx(case.cost(2, np.array([999])), rel=1e-12)
+
+
+def test_a_large_frame_within_the_failure_cost_does_not_move_the_small_ones() -> None:
+    """Total energies weigh 100 atoms as 10⁴ frames of one: the least-squares fit is 0.82 W beside 999 exact frames."""
+    counts = np.ones((1000, 1))
+    counts[0] = 100.0
+    difference = np.where(counts[:, 0] > 1, 90.0, 0.0)
+    case = Answers(counts, difference, 1.0, np.array([0]))
+    assert composition_energy(counts, difference, np.ones(1000, np.bool_))[1] == pytest.approx(0.818, abs=1e-3)
+    assert case.cost(2) == pytest.approx(1.0) == case.cost(2, np.array([0]))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("seed", range(20))
+def test_for_one_constant_no_shift_of_a_fine_grid_costs_less(seed: int, power: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = answers(rng, 1, int(rng.integers(2, 40)), int(rng.integers(0, 10)), 10 ** rng.uniform(-2, 0.5))
+    per_atom = case.difference / case.counts[:, 0]
+    low, high = np.percentile(per_atom, [20, 80]) + np.array([-2, 2]) * case.failure_cost
+    grid = np.concatenate([np.linspace(low, high, 3000), per_atom, per_atom + 1e-9])
+    errors = np.minimum(np.abs(per_atom[:, None] - grid), case.failure_cost) ** power
+    least = (errors.sum(axis=0) - errors.max(axis=0)).min() + case.failure_cost**power
+    assert case.cost(power) <= least * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_for_one_constant_failing_never_pays(seed: int) -> None:
+    """Also for a model as far off as a failure, and with most frames off."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([1, 2, 3, 10, 100, 1000]))
+    case = answers(rng, 1, n, int(rng.integers(0, n + 1)), 10 ** rng.uniform(-4, 0.5))
+    assert_failing_never_pays(case, rng)
+
+
+@pytest.mark.parametrize("n_elements", [2, 3, 5, 10, 20])
+@pytest.mark.parametrize("seed", range(4))
+def test_for_several_elements_failing_never_pays(n_elements: int, seed: int) -> None:
+    """For a model up to thrice as far off as the trivial one, and up to a tenth of the frames off by anything."""
+    rng = np.random.default_rng([seed, n_elements])
+    n = int(rng.choice([1, n_elements + 1, 2 * n_elements, 50, 200, 1000]))
+    case = answers(rng, n_elements, n, int(rng.integers(0, n // 10 + 2)), 10 ** rng.uniform(-4, -0.5))
+    assert_failing_never_pays(case, rng)
+
+
+@pytest.mark.parametrize("n_elements", [1, 4])
+def test_small_errors_keep_the_least_squares_fit(n_elements: int) -> None:
+    case = answers(np.random.default_rng(5), n_elements, 300, 0, 0.01)
+    n_atoms = case.counts.sum(axis=1)
+    shift = composition_energy(case.counts, case.difference, np.ones(300, np.bool_))
+    plain = clipped_sum((case.difference - shift) / n_atoms, case.failure_cost, 2)
+    assert case.cost(2) == pytest.approx(plain, rel=1e-12)
+    assert plain < 300 * 2e-4 * case.failure_cost**2
+
+
+@pytest.mark.parametrize("n_elements", [89, 4])
+def test_an_element_that_few_frames_have_is_fitted_beside_outliers(n_elements: int) -> None:
+    rng = np.random.default_rng(6)
+    case = answers(rng, n_elements, 2000, 20, 0.01)
+    rare = np.zeros((2000, 1))
+    rare[-2:] = 1.0
+    counts = np.hstack([case.counts, rare])
+    with_rare = Answers(counts, case.difference + 500.0 * rare[:, 0], case.failure_cost, case.outliers)
+    n_clipped = with_rare.cost(2) / case.failure_cost**2
+    assert n_clipped < 20 + 2000 * 0.01**2 * 1.5
