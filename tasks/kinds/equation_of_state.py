@@ -5,8 +5,9 @@ reference itself lies from experiment: the median deviation over the 58 elementa
 `ase.collections.dcdft` has both (WIEN2k: K. Lejaeghere et al., Crit. Rev. Solid State Mater. Sci. 39, 1 (2014),
 doi:10.1080/10408436.2013.772503). A model farther than this from PBE says less about a crystal than PBE does.
 
-Failure cost: if any point of a curve fails, the item has that cause; a curve without a minimum within its volumes is
-NOT_CONVERGED. Each costs ten times the baseline of the metric, at which every error is clipped.
+Failure cost: if any point of a curve fails, the item has that cause; a curve without a minimum within its volumes, one
+that is flat up to rounding, and one with a bulk modulus below 0.05 GPa are NOT_CONVERGED. Each costs ten times the
+baseline of the metric, at which every error is clipped.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class EquationOfStateKind(AsksEachStructure):
 
     name: str = "equation_of_state"
     observe_version: int = 2
-    measure_version: int = 2
+    measure_version: int = 3  # since 3 a flat curve has no equation of state
     parameters: type[Parameters] = EquationOfStateParameters
     traits: Traits = Traits(
         title="equation of state",

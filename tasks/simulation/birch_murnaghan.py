@@ -19,6 +19,11 @@ from tasks.structures.frames import Float
 N_PARAMETERS = 4
 # A minimum farther than this beyond the volumes is an extrapolation, not a measurement.
 LOWEST, HIGHEST = 0.5, 1.5
+# [GPa] The softest crystals, of noble gases and molecules, have about 1 GPa.
+SMALLEST_B0 = 0.05
+# Curves lower than this share of their energies are rounding: in double precision, and, if no smooth curve passes
+# within a thousandth of their height, in single precision.
+ROUNDING, SINGLE_ROUNDING, SMOOTH = 1e-12, 1e-6, 1e-3
 
 
 class EquationOfState(NamedTuple):
@@ -52,8 +57,9 @@ def pressure(volume: Float, eos: EquationOfState) -> Float:
 def fit(volumes: Float, energies: Float) -> EquationOfState | None:
     """The equation of state through `energies` (k,) [eV] at `volumes` (k,) [Å³].
 
-    None if there are fewer than four different volumes, if the polynomial has no minimum between 0.5 times the smallest
-    and 1.5 times the largest volume, or if it bends down in the middle of the volumes.
+    None if there are fewer than four different volumes, if the energies differ by rounding alone, if the polynomial has
+    no minimum between 0.5 times the smallest and 1.5 times the largest volume, if it bends down in the middle of the
+    volumes, or if the bulk modulus is below 0.05 GPa.
     """
     if len(np.unique(volumes)) < N_PARAMETERS or not (np.isfinite(energies).all() and np.isfinite(volumes).all()):
         return None
@@ -61,6 +67,8 @@ def fit(volumes: Float, energies: Float) -> EquationOfState | None:
     unit = float(np.mean(volumes))
     scaled = volumes / unit
     polynomial = np.polynomial.Polynomial.fit(scaled ** (-2 / 3), energies, 3, domain=[-1, 1], window=[-1, 1])
+    if _is_rounding(energies, energies - polynomial(scaled ** (-2 / 3))):
+        return None
     first, second, third = (polynomial.deriv(m) for m in (1, 2, 3))
     minimum = None
     for root in np.atleast_1d(first.roots()):
@@ -76,5 +84,14 @@ def fit(volumes: Float, energies: Float) -> EquationOfState | None:
     d2 = 4 / 9 * minimum**5 * second(minimum)
     d3 = -20 / 9 * minimum**6.5 * second(minimum) - 8 / 27 * minimum**7.5 * third(minimum)
     v0 = minimum**-1.5
-    b0 = float(v0 * d2) / unit  # V d²E/dV² in eV per Å³
-    return EquationOfState(v0 * unit, b0 / GPa, float(-1 - v0 * d3 / d2), float(polynomial(minimum)))
+    b0_gpa = float(v0 * d2) / unit / GPa  # V d²E/dV²
+    if not b0_gpa >= SMALLEST_B0:
+        return None
+    return EquationOfState(v0 * unit, b0_gpa, float(-1 - v0 * d3 / d2), float(polynomial(minimum)))
+
+
+def _is_rounding(energies: Float, residuals: Float) -> bool:
+    """Whether energies (k,) that a smooth curve meets up to `residuals` (k,) [eV] differ by rounding alone."""
+    height, size = float(np.ptp(energies)), float(np.abs(energies).max())
+    is_smooth = np.sqrt(np.mean(residuals**2)) <= SMOOTH * height
+    return height <= ROUNDING * size or (height <= SINGLE_ROUNDING * size and not is_smooth)

@@ -16,6 +16,7 @@ from ase.eos import EquationOfState as AseEquationOfState
 from tasks.datasets.card import Card, Curve, CurveReference, LabelSet, Table
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.kinds.equation_of_state import BASELINES, EquationOfStateKind, EquationOfStateParameters
+from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.birch_murnaghan import EquationOfState, energy, fit, pressure
 from tasks.structures.frames import Float, Frames
@@ -122,6 +123,39 @@ def test_without_a_minimum_there_is_no_fit(energies: Any) -> None:
     assert fit(np.linspace(0.94, 1.06, 7) * 20.0, energies) is None
 
 
+@pytest.mark.parametrize("points", [5, 7, 11])
+def test_constant_energies_have_no_equation_of_state(points: int) -> None:
+    """With the rounding of double or single precision, which has a minimum somewhere in half of the cases."""
+    rng = np.random.default_rng(points)
+    for _ in range(200):
+        volumes = np.linspace(0.94, 1.06, points) * rng.uniform(5, 60)
+        constant = rng.choice([-1, 1]) * 10 ** rng.uniform(-3, 5)
+        for rounding in (0.0, 2e-16, 6e-8):
+            energies = constant * (1 + rounding * rng.integers(-2, 3, points))
+            assert fit(volumes, energies) is None
+        assert fit(volumes, np.full(points, np.float32(constant)) * np.float32(1.1)) is None
+
+
+# V0 [Å³ per atom] and B0 [GPa], roughly those of argon, neon, benzene and carbon dioxide; then about the least that
+# counts.
+@pytest.mark.parametrize(("v0", "b0"), [(37.3, 2.9), (22.0, 1.1), (9.6, 8.0), (14.8, 8.5), (37.0, 0.06)])
+@pytest.mark.parametrize("e0", [-0.05, -15.0, -14_400.0])
+def test_the_softest_crystals_have_one(v0: float, b0: float, e0: float) -> None:
+    volumes = np.linspace(0.94, 1.06, 7) * v0
+    fitted = fit(volumes, energy(volumes, EquationOfState(v0, b0, 7.0, e0)))
+    assert fitted is not None
+    assert fitted[:2] == pytest.approx((v0, b0), rel=1e-2)
+    if e0 > -1:  # in single precision, whose rounding is small beside the cohesive energy alone
+        single = fit(volumes, energy(volumes, EquationOfState(v0, b0, 7.0, e0)).astype(np.float32).astype(np.float64))
+        assert single is not None
+        assert single.b0_gpa == pytest.approx(b0, rel=0.05)
+
+
+def test_softer_than_any_crystal_is_none() -> None:
+    volumes = np.linspace(0.94, 1.06, 7) * 40.0
+    assert fit(volumes, energy(volumes, EquationOfState(40.0, 0.04, 4.0, -1.0))) is None
+
+
 def test_too_few_volumes_give_no_fit() -> None:
     assert fit(np.array([1.0, 1.0, 2.0, 3.0]), np.array([1.0, 1.0, 0.0, 1.0])) is None
 
@@ -153,7 +187,12 @@ def test_failed_points_and_curves_without_minimum_are_told_apart(quickstart: Pat
     copper = dict(zip(measured.items.id, measured.items.columns["v0_per_atom"], strict=True))["Cu"]
     # EMT's copper: a = 3.59 Å.
     assert copper == pytest.approx(3.59**3 / 4, rel=1e-2)
-    flat = KIND.measure(observed(np.zeros(len(dataset.frames))), dataset, NOTHING, None)
+    noise = 1e-7 * np.random.default_rng(0).normal(size=len(dataset.frames))
+    for energies in (0.0 * noise, -1.0 + 0.0 * noise, -1.0 + noise):
+        assert_flat(KIND.measure(observed(energies), dataset, NOTHING, None))
+
+
+def assert_flat(flat: Measurement) -> None:
     assert set(flat.items.cause.tolist()) == {Cause.NOT_CONVERGED}
     for metric in flat.metrics.values():
         assert metric.value is None
