@@ -249,6 +249,8 @@ def _outcome(cause: Cause, uncompleted: RunOutcome | None) -> RunOutcome:
     match cause:
         case Cause.NONE:
             return RunOutcome.COMPLETED
+        case Cause.NO_FORCES if uncompleted:
+            return RunOutcome.COMPLETED  # as published, its slope of zero counts
         case Cause.OVER_TIME:
             return uncompleted or RunOutcome.UNMEASURED
         case Cause.MISSING | Cause.UNSUPPORTED:

@@ -9,6 +9,9 @@ A trajectory ends early in one of three ways. It *fails*: the model raised, or i
 total energy or temperature leave the stated bounds, which is a result of the model. Or it is *over its time*: at its
 speed it could not finish (`tasks.observing.time_budget`); it is not measured, and never counts as unstable.
 
+A run in which no force acts has no drift, whatever the energies are. Its kinetic energy stays constant, which no
+interacting structure does once its atoms move. It is NO_FORCES, a result of the model, and costs as much as a failure.
+
 **Failure cost.** There is no trivial model, so W is declared: 4.9 eV/atom/ps, five decades above the drift of 4.9e-5
 eV/atom/ps that counts as zero (LAMBench's 5e-4 per 1000 ASE time units), where the instability score is worst
 (`scoring.instability`). In the penalised `slope_geomean` every slope is clipped at W, and every trajectory without a
@@ -41,12 +44,14 @@ from tasks.observing.checkpoints import RunCheckpoint
 from tasks.observing.time_budget import TimeBudget
 from tasks.simulation.velocities import thermal_momenta
 from tasks.simulation.velocity_verlet import LockstepRun, RunBounds
-from tasks.structures.frames import Float, Int
+from tasks.structures.frames import Bool, Float, Int
 from tasks.structures.predictions import Cause
 
 # Drifts below this are rounding: in the geometric mean they count as this.
 SMALLEST_SLOPE = 1e-12
 FAILURE_COST = 4.9  # eV/atom/ps, see above
+# If the kinetic energy changes by no more than this share, no force acts: bonds change it by a share of 1e-4 in 1 fs.
+SMALLEST_CHANGE = 1e-6
 # Columns of the items: the deviation of the total energy [eV/atom], at the start and at each tenth of the run.
 DRIFT_COLUMNS = tuple(f"drift_{tenth:02d}" for tenth in range(11))
 
@@ -176,7 +181,7 @@ class Nve:
 
     name: str = "nve"
     observe_version: int = 2
-    measure_version: int = 3
+    measure_version: int = 4  # since 4 dynamics without forces are a result of their own
     parameters: type[Parameters] = NveParameters
     traits: Traits = Traits(
         title="constant-energy dynamics",
@@ -240,25 +245,33 @@ class Nve:
     ) -> Measurement:
         """The geometric mean of |slope| over the completed trajectories, and the numbers of the others.
 
-        Columns: slope, slope_stderr [eV/atom/ps], completed_steps, n_atoms, and `DRIFT_COLUMNS`, of incomplete
-        trajectories up to their end.
+        Columns: slope, slope_stderr [eV/atom/ps], also of NO_FORCES, completed_steps, n_atoms, and `DRIFT_COLUMNS`, of
+        incomplete trajectories up to their end.
         """
         n, n_atoms = len(dataset.frames), dataset.frames.n_atoms.astype(np.float64)
         total = observation.array("total_energy", (n, parameters.n_samples))
         completed = observation.array("completed_steps", (n,), np.int64).astype(np.float64)
-        cause = observation.causes(n)
+        cause = observation.causes(n).copy()
         fitted = slice(parameters.first_fitted, None)
         slopes = fit_slopes(parameters.times_ps[fitted], total[:, fitted] / n_atoms[:, None])
         done = cause == 0
         if not np.isfinite(slopes.slope[done]).all():
             raise ValueError("observation: total_energy of a completed trajectory has gaps, or too few samples to fit")
+        cause[done & without_forces(observation.array("kinetic", (n, parameters.n_samples)))] = Cause.NO_FORCES
+        free = f"in {(cause == Cause.NO_FORCES).sum()} of {n} runs no force acts: charged"
+        notes = {"forces": free} if Cause.NO_FORCES in cause else {}
         slope = np.where(done, np.abs(slopes.slope), np.nan)
         stderr = np.where(done, slopes.stderr, np.nan)
         columns = {"slope": slope, "slope_stderr": stderr, "completed_steps": completed, "n_atoms": n_atoms}
         deviation = _deviations(total, completed, n_atoms, parameters)
         columns |= dict(zip(DRIFT_COLUMNS, deviation.T, strict=True))
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, cause, columns)
-        return Measurement(drift_metrics(slope, cause), items)
+        return Measurement(drift_metrics(np.where(cause == 0, slope, np.nan), cause), items, notes)
+
+
+def without_forces(kinetic: Float) -> Bool:
+    """(n,) whether the kinetic energies (n, k) [eV] of completed runs are constant; false for an atom at rest."""
+    return np.asarray((kinetic[:, 0] > 0) & (np.ptp(kinetic, axis=1) <= SMALLEST_CHANGE * kinetic[:, 0]))
 
 
 def _deviations(total: Float, completed: Float, n_atoms: Float, parameters: NveParameters) -> Float:
@@ -272,13 +285,14 @@ def _deviations(total: Float, completed: Float, n_atoms: Float, parameters: NveP
 def drift_metrics(slope: Float, cause: NDArray[np.int8]) -> dict[str, Metric]:
     """The metrics of n trajectories, from (n,) |slope| [eV/atom/ps], NaN where not completed, and codes of `Cause`."""
     n, done, late = len(slope), cause == 0, cause == Cause.OVER_TIME
+    unstable = ~np.isin(cause, (Cause.NONE, Cause.OVER_TIME, Cause.NO_FORCES))
     failed = int((~done).sum())
     value = _geometric_mean(slope[done]) if done.any() else None
     charged = _geometric_mean(np.fmin(slope, FAILURE_COST))  # fmin takes W where the slope is NaN: NaN loses
     return {
         "slope_geomean": Metric(value, "eV/atom/ps", n, failed, charged, failure_cost=FAILURE_COST),
         "n_completed": Metric(float(n - failed), "", n, failed),
-        "n_unstable": Metric(float((~done & ~late).sum()), "", n, failed),
+        "n_unstable": Metric(float(unstable.sum()), "", n, failed),
         "n_not_measured": Metric(float(late.sum()), "", n, failed),
     }
 

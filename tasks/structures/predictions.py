@@ -42,14 +42,15 @@ class Cause(IntEnum):
     MISSING = 9  # never answered
     UNSTABLE = 10  # a crystal with imaginary phonons or a negative stiffness: a result of the model, and wrong
     INCONSISTENT = 11  # the consistency check got another answer
+    NO_FORCES = 12  # dynamics in which no force acted: a result of the model, and wrong
 
     @property
     def word(self) -> str:
         return self.name.lower().replace("_", " ")
 
 
-# An exploding trajectory or cell and an unstable crystal are results of a model, not missing answers.
-RESULTS = (Cause.EXPLODED, Cause.UNSTABLE)
+# Exploding or force-free dynamics and unstable crystals are results of a model, not missing answers.
+RESULTS = (Cause.EXPLODED, Cause.UNSTABLE, Cause.NO_FORCES)
 
 
 class FrameError(NamedTuple):

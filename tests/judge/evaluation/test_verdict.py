@@ -34,6 +34,7 @@ from tasks.structures.predictions import Cause
         ({Cause.OVER_TIME: 10}, Verdict.TIME_LIMIT),
         ({Cause.OUT_OF_MEMORY: 10}, Verdict.TOO_MANY_FAILURES),
         ({Cause.UNSTABLE: 10}, Verdict.OK),
+        ({Cause.NO_FORCES: 10}, Verdict.OK),
         ({Cause.UNSTABLE: 9, Cause.NOT_CONVERGED: 1}, Verdict.OK),
         ({Cause.UNSTABLE: 4, Cause.NOT_CONVERGED: 6}, Verdict.TOO_MANY_FAILURES),
         ({Cause.INCONSISTENT: 1}, Verdict.OK),
@@ -70,6 +71,11 @@ def test_runs_that_exploded_do_not_make_up_for_those_that_were_never_finished() 
 def test_items_over_their_time_are_counted_if_most_were_finished() -> None:
     assessment = assess(10, {Cause.OVER_TIME: 2}, 0.5, on_gpu=False)
     assert assessment == (Verdict.OK, "Completed; 2 of 10 items failed (2 over time).")
+
+
+def test_runs_without_forces_are_named_in_the_sentence() -> None:
+    assessment = assess(3, {Cause.NO_FORCES: 2}, 0.5, on_gpu=False)
+    assert assessment == (Verdict.OK, "Completed; 2 of 3 runs: no forces.")
 
 
 def test_an_unstable_crystal_is_named_in_the_sentence() -> None:

@@ -32,6 +32,14 @@ def test_causes_of_failed_runs() -> None:
     assert (score.covered, score.total) == (2, 4)
 
 
+def test_dynamics_without_forces_are_worst_and_as_published_best() -> None:
+    """LAMBench gives a model that answers a constant the best instability."""
+    free = runs([0.0, 1e-18, 0.0], [Cause.NO_FORCES] * 3)
+    shown = row(board([A], good_results(A, 0.5), free), A)
+    assert shown.scores["instability"].value == 5.0
+    assert shown.as_published["instability"].value == 0.0
+
+
 DRIFTS = Suite("drifts", "1", "Two drifts", tuple(task(n, "nve", "Inorganic Materials") for n in ("one", "two")))
 ONE, TWO = DRIFTS.tasks
 

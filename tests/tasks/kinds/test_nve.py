@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ase import units
+from ase import Atoms, units
 from ase.build import bulk, molecule
-from ase.calculators.calculator import Calculator
+from ase.calculators.calculator import Calculator, all_changes
 from ase.calculators.emt import EMT
+from ase.calculators.lj import LennardJones
 from ase.md.verlet import VelocityVerlet
 
 from tasks.datasets.dataset import load_dataset
@@ -86,6 +87,41 @@ def test_a_model_without_forces_is_unsupported(watch: Watch) -> None:
     frames = Frames.from_atoms([bulk("Cu", cubic=True)])
     seen = observe(frames, InProcessCalculator(NoForces()), NveParameters(steps=3), watch)
     assert seen.arrays["failure"].tolist() == [Cause.UNSUPPORTED]
+
+
+class Constant(Calculator):
+    """−1 eV for everything, without forces."""
+
+    implemented_properties = ["energy", "forces"]  # noqa: RUF012
+
+    def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
+        super().calculate(atoms, properties, system_changes)
+        self.results = {"energy": -1.0, "forces": np.zeros((len(atoms), 3))}
+
+
+def test_dynamics_without_forces_are_no_conservation_of_energy(watch: Watch) -> None:
+    frames, parameters = three(), NveParameters(steps=10)
+    measured = Nve().measure(
+        observe(frames, InProcessCalculator(Constant()), parameters, watch),
+        make_dataset(frames, None),
+        parameters,
+        None,
+    )
+    assert measured.items.cause.tolist() == [Cause.NO_FORCES] * 3
+    assert measured.items.columns["slope"].tolist() == pytest.approx([0.0] * 3, abs=1e-9)
+    assert measured.metrics["slope_geomean"].value is None
+    assert measured.metrics["slope_geomean"].charged == pytest.approx(FAILURE_COST)
+    assert [measured.metrics[f"n_{name}"].value for name in ("completed", "unstable", "not_measured")] == [0, 0, 0]
+    assert measured.notes == {"forces": "in 3 of 3 runs no force acts: charged"}
+
+
+def test_a_single_atom_rests_and_the_softest_bonds_are_forces(watch: Watch) -> None:
+    """Five steps of 1 fs of argon atoms that attract each other; and one atom, whose momentum is taken from it."""
+    argon = bulk("Ar", "fcc", 5.3, cubic=True)
+    frames, parameters = Frames.from_atoms([Atoms("Ar"), argon]), NveParameters(steps=5)
+    model = InProcessCalculator(LennardJones(sigma=3.4, epsilon=0.0104, rc=6.0, smooth=True))
+    measured = Nve().measure(observe(frames, model, parameters, watch), make_dataset(frames, None), parameters, None)
+    assert measured.items.cause.tolist() == [0, 0]
 
 
 def test_copper_conserves_energy_and_the_drift_is_the_fit_by_hand(watch: Watch) -> None:
