@@ -164,6 +164,7 @@ def _public_intervals(uncertainty: Uncertainty, runs: HiddenRuns, digits: int) -
         score=rounded_interval(uncertainty.score),
         nodes={path: rounded_interval(i) for path, i in uncertainty.nodes.items() if runs.keys().isdisjoint(path)},
         metrics={key: rounded_interval(i) for key, i in uncertainty.metrics.items() if key[0] not in runs},
+        independent={key: n for key, n in uncertainty.independent.items() if key[0] not in runs},
     )
 
 

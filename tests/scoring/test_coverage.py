@@ -133,7 +133,8 @@ def test_failed_items_keep_their_cost() -> None:
 
 
 def test_reactions_that_share_nothing_are_resampled_as_items() -> None:
-    matrix, errors = np.kron(np.eye(20), [[1.0, -1.0]]), np.random.default_rng(1).normal(size=20)
+    matrix = np.kron(np.eye(20), [[1.0, -1.0]]).astype(np.float64)
+    errors = np.random.default_rng(1).normal(size=20)
     assert np.array_equal(draws(shared(errors, matrix)), draws(sums(np.abs(errors))))
 
 
