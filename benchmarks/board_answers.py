@@ -245,8 +245,10 @@ def _dynamics(case: ModelCase) -> Observation:
     failure[bad] = case.rng.choice((Cause.EXPLODED, Cause.EXPLODED, Cause.OVER_TIME, Cause.ERROR), int(bad.sum()))
     completed[bad] = case.rng.integers(parameters.stride, parameters.steps, int(bad.sum()))
     sample = np.arange(parameters.n_samples) * parameters.stride
-    total = np.where(sample <= completed[:, None], total, np.nan)
-    return Observation({"total_energy": total, "completed_steps": completed, "failure": failure})
+    reached = sample <= completed[:, None]
+    kinetic = 0.04 * frames.n_atoms[:, None] * (1 + 0.1 * np.cos(100 * times))
+    energies = {"total_energy": np.where(reached, total, np.nan), "kinetic": np.where(reached, kinetic, np.nan)}
+    return Observation(energies | {"completed_steps": completed, "failure": failure})
 
 
 def _times(case: ModelCase) -> Observation:
