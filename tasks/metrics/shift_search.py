@@ -1,6 +1,6 @@
 """A search for the constants per element with the least Σ min(|y − X s|, W)^p (see `tasks.metrics.charged_shift`).
 
-A truncated regression has many local minima. From each start, the frames within W of the fit are fitted anew until they
+A truncated regression has many local minima. From each start, the frames within W of the fit are fitted again until they
 stay the same; then the frame comes in or leaves whose change lowers the sum most. The starts are the least-squares fit,
 the fit of least absolute errors, the fit without the frames that distort it most, and fits to random subsets as in
 P. J. Rousseeuw and K. Van Driessen, Data Min. Knowl. Discov. 12, 29 (2006), doi:10.1007/s10618-005-0024-4. The subsets
