@@ -297,7 +297,7 @@ def _independent(tree: Node, by_metric: Mapping[Key, float] | None) -> float:
     for unit, leaf in _leaves_of_units(tree, ""):
         if leaf.raw.value is not None and not leaf.left_out:
             most[unit] = max(most.get(unit, 0.0), by_metric.get(leaf.key, 1.0))
-    return sum(most.values())
+    return math.fsum(most.values())
 
 
 def _leaves_of_units(node: Node, unit: str) -> Iterator[tuple[str, Leaf]]:

@@ -15,10 +15,10 @@ ratio), 5.2.1 (studentised intervals) and 5.2.2 (transformed scales).
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from scoring.tree import Float
 
@@ -69,12 +69,20 @@ def studentised(mean: float, residuals: Float, counts: Float, totals: Totals, li
     scale = _Scale.of(mean, limit)
     moved = np.where(varies, mean + deviation, mean)
     own = np.where(varies, spreads * scale.slope(moved), 1.0)
-    few = float(stdtrit(size - 1, 0.975)) / _NORMAL
-    t = np.where(varies, (scale.to(moved) - scale.to(mean)) / own, few * deviation / spread)
+    constant = 0.0 if varies.all() else _wider_by(size) * deviation / spread
+    t = np.where(varies, (scale.to(moved) - scale.to(mean)) / own, constant)
     kurtosis = size * (squares**2).sum() / squares.sum() ** 2
     raised = 1.0 + math.sqrt(max(kurtosis - 1.0, 0.0) / (4.0 * size))
     error = math.sqrt(size / (size - 1)) * raised * spread * scale.slope(mean)
     return np.where(totals.n > 0, scale.back(scale.to(mean) - error * t), mean)
+
+
+@cache
+def _wider_by(size: int) -> float:
+    """The 97.5 % quantile of Student's t of `size` values over that of a normal distribution."""
+    from scipy.special import stdtrit  # long to import, and rarely needed
+
+    return float(stdtrit(size - 1, 0.975)) / _NORMAL
 
 
 class _Scale(NamedTuple):

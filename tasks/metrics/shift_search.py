@@ -1,10 +1,11 @@
 """A search for the constants per element with the least Σ min(|y − X s|, W)^p (see `tasks.metrics.charged_shift`).
 
-A truncated regression has many local minima. From each start, the frames within W of the fit are fitted again until they
-stay the same; then the frame comes in or leaves whose change lowers the sum most. The starts are the least-squares fit,
-the fit of least absolute errors, the fit without the frames that distort it most, and fits to random subsets as in
-P. J. Rousseeuw and K. Van Driessen, Data Min. Knowl. Discov. 12, 29 (2006), doi:10.1007/s10618-005-0024-4. The subsets
-are the same for every model, and a subset with a failed frame is no start: a model that fails gets no better ones.
+A truncated regression has many local minima. From each start, the frames within W of the fit are fitted again until
+they stay the same; then the frame comes in or leaves whose change lowers the sum most. The starts are the
+least-squares fit, the fit of least absolute errors, the fit without the frames that distort it most, and fits to
+random subsets (P. J. Rousseeuw and K. Van Driessen, Data Min. Knowl. Discov. 12, 29 (2006),
+doi:10.1007/s10618-005-0024-4). The subsets are the same for every model, and a subset with a failed frame is no start:
+a model that fails gets no better ones.
 """
 
 from __future__ import annotations
