@@ -1,4 +1,4 @@
-"""Metrics of items that share structures: the errors of the structures are drawn anew, not the items.
+"""Metrics of items that share structures: the errors of the structures are redrawn, not the items.
 
 The error of a reaction is e = Cε: coefficients times errors of its structures. If a structure is in many reactions (the
 monomer of all clusters, the conformer that all others are compared with), its one error is in all of them. Resampled

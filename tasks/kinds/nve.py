@@ -9,7 +9,7 @@ A trajectory ends early in one of three ways. It *fails*: the model raised, or i
 total energy or temperature leave the stated bounds, which is a result of the model. Or it is *over its time*: at its
 speed it could not finish (`tasks.observing.time_budget`); it is not measured, and never counts as unstable.
 
-A run in which no force acts has no drift, whatever the energies are. Its kinetic energy stays constant, which no
+A run in which no force acts has no drift, for any energies. Its kinetic energy stays constant, which no
 interacting structure does once its atoms move. It is NO_FORCES, a result of the model, and costs as much as a failure.
 
 **Failure cost.** There is no trivial model, so W is declared: 4.9 eV/atom/ps, five decades above the drift of 4.9e-5

@@ -52,7 +52,7 @@ def test_few_items_give_neither_order_nor_ties(store: LocalStore, tmp_path: Path
         in index.text
     )
     page = Page(tmp_path / "site" / "submissions" / f"{submission('beta').id}.html")
-    assert "Rank 2 of 3, an order by chance: the score has fewer than 30 independent items" in page.words
+    assert "Rank 2 of 3, which may be chance: the score has fewer than 30 independent items" in page.words
 
 
 @pytest.mark.usefixtures("orders_of_few")
