@@ -270,21 +270,19 @@ class _Resampled(NamedTuple):
         """By model, all but the ranks."""
         nodes: list[dict[Path, Interval]] = [{} for _ in self.group.models]
         for node, original in zip(self.resampled.walk(), self.original.walk(), strict=True):
-            known = self.known[node.path]
+            resampled = self.known[node.path]
             ends = [UNKNOWN] * len(nodes)
-            if known.varies:
+            if resampled.varies:
                 values = np.broadcast_to(original.values[:, 0], len(nodes)).tolist()
                 ends = list(map(_with_value, _ends(_with_absent(node, original)), values))
-            for of_model, interval, n_held in zip(nodes, ends, known.n_held.tolist(), strict=True):
-                of_model[node.path] = interval._replace(n_held=n_held)
+            for of_node, interval, n_held in zip(nodes, ends, resampled.n_held.tolist(), strict=True):
+                of_node[node.path] = interval._replace(n_held=n_held)
         values, metrics = self.original.values[:, 0].tolist(), _metric_intervals(self.group)
-        counts = [
-            _independent(tree, None if independent is None else independent.get(model, {}))
-            for model, tree in zip(self.group.models, self.group.trees, strict=True)
-        ]
+        known = [None if independent is None else independent.get(model, {}) for model in self.group.models]
+        counts = map(_independent, self.group.trees, known)
         by_metric = [
-            {key: 1.0 if independent is None else independent.get(model, {}).get(key, 1.0) for key in intervals}
-            for model, intervals in zip(self.group.models, metrics, strict=True)
+            {key: (of_model or {}).get(key, 1.0) for key in intervals}
+            for of_model, intervals in zip(known, metrics, strict=True)
         ]
         return dict(zip(self.group.models, map(unranked, values, nodes, metrics, counts, by_metric), strict=True))
 
