@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.report import Figure
-from scoring.bootstrap import draw_units, pools, resample
+from scoring.bootstrap import draw_units, pools, resample, resample_relative
 from scoring.clusters import ClusterSums
 from scoring.intervals import LEVEL, middle, resampled_scores, tie_groups
 from scoring.shared_structures import Loss, SharedErrors
@@ -78,6 +78,27 @@ def coverage_of_metric(family: Family, n: int, power: float, repeats: int, plain
     draws = resample(stats, N_RESAMPLES, rng, plain=plain)
     truth = family.absolute if power == 1.0 else math.sqrt(family.square)
     return _share(np.array([draws[model]["task", "error"] for model in stats]), truth)
+
+
+def coverage_of_relative(n: int, power: float, repeats: int, common: bool, held: bool = False) -> float:
+    """The share of simulated test sets of n items whose interval holds the true error relative to the baseline.
+
+    The trivial model answers zero: its errors are the references, normal times log-normal sizes (σ = 0.9).
+
+    Args:
+        common: the model's errors have the sizes of the references; otherwise they have sizes of their own.
+        held: the baseline is not redrawn.
+    """
+    rng = np.random.default_rng([SEED, n])
+    names, ones = tuple(map(str, range(n))), np.ones(n)
+    sizes = np.exp(0.9 * rng.standard_normal((2, repeats, n)))
+    sizes[1] = sizes[0] if common else sizes[1]
+    trivial, errors = np.abs(sizes * normal(rng, (2, repeats, n))) ** (1 / power)
+    rows = enumerate(zip(errors, trivial, strict=True))
+    stats = {str(i): [ClusterSums("task", "error", names, e, ones, power, baseline=b)] for i, (e, b) in rows}
+    draws = (resample if held else resample_relative)(stats, N_RESAMPLES, rng)
+    ratios = [draws[str(i)]["task", "error"] / row.mean() ** power for i, row in enumerate(trivial)]
+    return _share(np.array(ratios), 1.0)
 
 
 def _share(draws: Float, truth: float) -> float:
@@ -190,6 +211,12 @@ def measure_coverage(repeats: int = 1000) -> Iterator[Figure]:
         for n in SIZES:
             yield _figure(f"MAE, {family.name}, n = {n}", coverage_of_metric(family, n, 1.0, repeats))
             yield _figure(f"RMSE, {family.name}, n = {n}", coverage_of_metric(family, n, 0.5, repeats))
+    for common, sizes in ((True, "as the references"), (False, "of their own")):
+        for n in SIZES:
+            for power, metric in ((1.0, "MAE"), (0.5, "RMSE")):
+                share = coverage_of_relative(n, power, repeats, common)
+                bound = None if power == 0.5 and n == 10 else 90
+                yield _figure(f"{metric} / baseline, errors of sizes {sizes}, n = {n}", share, bound)
     for name, matrix in (("WATER27", water27()), ("BUT14DIOL", star(64))):
         for loss, metric in ((Loss.ABSOLUTE, "MAE"), (Loss.SQUARE, "RMSE")):
             for family in (HALF_NORMAL, STUDENT):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from benchmarks.report import Figure
-from scoring.bootstrap import draw_units, pools, resample
+from scoring.bootstrap import draw_units, pools, resample, resample_relative
 from scoring.clusters import ClusterSums
 from scoring.intervals import Uncertainty, resampled_scores, with_ranks
 from scoring.lambench.answers import RelativeError
@@ -34,7 +34,7 @@ def large_board(n_clusters: int = N_CLUSTERS) -> dict[str, list[ClusterSums]]:
 
     return {
         f"model {model:02d}": [
-            ClusterSums(task, metric, names, sums(task, model), counts, power)
+            ClusterSums(task, metric, names, sums(task, model), counts, power, baseline=counts * difficulty[task])
             for task in tasks
             for metric, power in METRICS.items()
         ]
@@ -65,9 +65,10 @@ def intervals_of(board: Mapping[str, list[ClusterSums]]) -> dict[str, Uncertaint
     """The intervals of all metrics, scores and ranks, from statistics by cluster."""
     rng = np.random.default_rng(1)
     trees = {model: tree(stats) for model, stats in board.items()}
-    metrics = resample(board, N_RESAMPLES, rng)
+    raw = resample(board, N_RESAMPLES, np.random.default_rng(1))
+    relative = resample_relative(board, N_RESAMPLES, np.random.default_rng(1))
     units = draw_units(pools(trees.values()), N_RESAMPLES, rng)
-    return with_ranks(resampled_scores(trees, metrics, units), lower_is_better=True)
+    return with_ranks(resampled_scores(trees, relative, units, raw=raw), lower_is_better=True)
 
 
 def measure_scoring() -> list[Figure]:

@@ -27,7 +27,7 @@ from scoring.studentised import Totals, studentised
 from scoring.tree import Float, Key, Node, Path
 
 Pools = Mapping[Path, Sequence[str]]
-METHOD = "studentised on a logarithmic scale, shared structures redrawn, one unit less than the pool"
+METHOD = "studentised on a logarithmic scale, baselines and shared structures redrawn, one unit less than the pool"
 """Names how draws are made. It changes whenever their numbers do."""
 BLOCK = 4_000_000  # multiplicities held at once: 32 MB
 ROWS = 64  # multiplied at once
@@ -71,6 +71,26 @@ def resample(
             if not plain and _shares(metric):
                 resampled[model][metric.key] = _redrawn(metric, n_resamples, seed)
     return resampled
+
+
+def resample_relative(
+    stats: Mapping[str, Iterable[ClusterSums]],
+    n_resamples: int,
+    rng: np.random.Generator,
+    *,
+    clusters: Mapping[str, Iterable[str]] | None = None,
+) -> dict[str, dict[Key, Float]]:
+    """By model and metric, (n_resamples,) draws of its value, each times baseline over redrawn baseline.
+
+    Scores divide by the baseline. Metric and baseline are redrawn with the clusters of `resample`, so that an error
+    which is a multiple of the baseline is the same multiple in every draw. Only metrics with a baseline from the same
+    clusters, see `ClusterSums.relative`. Arguments as of `resample`.
+    """
+    ratios = {
+        model: [ratio for metric in metrics if (ratio := metric.relative) is not None]
+        for model, metrics in stats.items()
+    }
+    return resample(ratios, n_resamples, rng, clusters=clusters)
 
 
 def _shares(metric: ClusterSums) -> bool:

@@ -7,7 +7,7 @@ again, never single frames.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scoring.errors import ScoringError
 from scoring.shared_structures import SharedErrors
 from scoring.tree import Float, Key
+
+SMALLEST_BASELINE = 1e-12  # of a cluster, relative to the largest: a smaller one counts as much
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +33,11 @@ class ClusterSums:
         scale: to the unit of the metric.
         limit: the largest mean that is possible, such as the cost of a failed item.
         shared: the errors of the items, if these share structures across clusters.
+        baseline: (C,) `sums` of the trivial model on the same items; None: the baseline is not computed from these.
 
     Raises:
         ScoringError: a name is given twice, shapes differ, NaN, no item at all, a sum without a count, a root of a
-            negative number.
+            negative number, a baseline that is no error.
     """
 
     task: str
@@ -46,6 +49,7 @@ class ClusterSums:
     scale: float = 1.0
     limit: float = np.inf
     shared: SharedErrors | None = None
+    baseline: Float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", tuple(self.clusters))
@@ -77,6 +81,20 @@ class ClusterSums:
     def mean(self) -> float:
         """What the metric is a root or a multiple of."""
         return float(self.sums.sum() / self.counts.sum())
+
+    @property
+    def relative(self) -> ClusterSums | None:
+        """The metric as a multiple of the baseline: its counts are the sums of the trivial model.
+
+        On the test set it has the same value. None if the baseline is not computed from these clusters, or if the
+        items share structures: then other errors of the same items are drawn, and their baseline is the same.
+        """
+        if self.baseline is None or self.n_independent < self.n_clusters:
+            return None
+        least = SMALLEST_BASELINE * self.baseline.max()
+        counts = np.where(self.counts > 0, np.maximum(self.baseline, least), 0.0)
+        scale = self.scale * float(counts.sum() / self.counts.sum()) ** self.power
+        return replace(self, counts=counts, scale=scale, limit=np.inf, shared=None, baseline=None)
 
     def of_means(self, means: Float) -> Float:
         """(B,) the metric of means (B,)."""
@@ -117,6 +135,7 @@ def cluster_sums(
     scale: float = 1.0,
     limit: float = np.inf,
     shared: SharedErrors | None = None,
+    baseline: Float | None = None,
 ) -> ClusterSums:
     """The statistics of a metric from its items.
 
@@ -124,6 +143,7 @@ def cluster_sums(
         clusters: of the n items.
         sums: (n,) by item.
         counts: (n,) by item.
+        baseline: (n,) `sums` of the trivial model.
 
     Raises:
         ScoringError: lengths differ, or see `ClusterSums`.
@@ -134,8 +154,12 @@ def cluster_sums(
             f"task {task}: {metric}: {len(numbers)} items have sums of shape {sums.shape} and counts of shape "
             f"{counts.shape}; give one of each per item"
         )
-    folded = [np.bincount(numbers, values, len(names)).astype(np.float64) for values in (sums, counts)]
-    return ClusterSums(task, metric, names, folded[0], folded[1], power, scale, limit, shared)
+
+    def folded(values: Float) -> Float:
+        return np.bincount(numbers, values, len(names)).astype(np.float64)
+
+    trivial = None if baseline is None else folded(baseline)
+    return ClusterSums(task, metric, names, folded(sums), folded(counts), power, scale, limit, shared, trivial)
 
 
 def _fault(stats: ClusterSums) -> str:
@@ -157,4 +181,11 @@ def _fault(stats: ClusterSums) -> str:
         return f"power {stats.power:g}, scale {stats.scale:g}: both must be positive"
     if stats.power != 1 and (sums < 0).any():
         return "sums: negative under a root; sum squares"
+    if stats.baseline is not None and not _is_error(stats.baseline, n):
+        return "baseline: not positive and finite; leave it out"
     return ""
+
+
+def _is_error(baseline: Float, n: int) -> bool:
+    """Whether these can be the sums of the trivial model over n clusters."""
+    return baseline.shape == (n,) and bool((baseline >= 0).all()) and bool(0 < baseline.sum() < np.inf)

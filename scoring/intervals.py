@@ -1,9 +1,10 @@
 """How far scores and ranks would move on other test sets: intervals, and tied models.
 
-Scores are computed again from draws of the metrics (`scoring.bootstrap.resample`), with the test sets of each pool,
-such as a domain, resampled too (`scoring.bootstrap.draw_units`). For this suite as it is, the intervals are rather too
-wide: the spread between the test sets of a domain already contains part of the spread that their clusters add. For
-other test sets of a domain they are too narrow if the domain has few, and a domain of one has no spread at all.
+Scores are computed again from draws of the metrics and their baselines (`scoring.bootstrap`), with the test sets of
+each pool, such as a domain, resampled too (`scoring.bootstrap.draw_units`). For this suite as it is, the intervals are
+rather too wide: the spread between the test sets of a domain already contains part of the spread that their clusters
+add. For other test sets of a domain they are too narrow if the domain has few, and a domain of one has no spread at
+all.
 
 Ends of intervals are values of single draws, without interpolation: infinite errors have intervals too. A value that
 lies outside of its draws, as draws of many metrics together may lie on one side, is an end.
@@ -122,22 +123,25 @@ def resampled_scores(
     units: Mapping[str, Float],
     ranked_by: Mapping[str, Node] | None = None,
     independent: Mapping[str, Mapping[Key, float]] | None = None,
+    raw: Mapping[str, Metrics] | None = None,
 ) -> dict[str, ResampledScore]:
     """By model, one score on the resamples, which may serve several scores.
 
     Args:
-        metrics: (B,) by model and metric, from `resample`.
+        metrics: (B,) by model and metric, from `resample`, or from `resample_relative` where the score divides by a
+            baseline of the same clusters.
         units: (B,) by unit, from `draw_units`.
         ranked_by: by model, the tree that ranks and groups go by, if it is another one, such as `with_left_out`.
         independent: by model and metric, the number of independent items; a metric without one counts as a single
             item. None: there are enough of all.
+        raw: (B,) by model and metric, from `resample`, for the intervals of the metrics themselves; None: `metrics`.
     """
     draw = Draw(units=units)
     scores: dict[str, ResampledScore] = {}
     for group in tree_groups(trees, draw, metrics):
         resampled = _Resampled.of(group, draw)
         drawn = resampled.scores()
-        uncertainties = resampled.uncertainties(independent)
+        uncertainties = resampled.uncertainties(independent, raw or {})
         scores |= {m: ResampledScore(each, *drawn[m]) for m, each in uncertainties.items()}
     others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
     for group in tree_groups(others, draw, metrics):
@@ -266,7 +270,9 @@ class _Resampled(NamedTuple):
             for i, model in enumerate(self.group.models)
         }
 
-    def uncertainties(self, independent: Mapping[str, Mapping[Key, float]] | None) -> dict[str, Uncertainty]:
+    def uncertainties(
+        self, independent: Mapping[str, Mapping[Key, float]] | None, raw: Mapping[str, Metrics]
+    ) -> dict[str, Uncertainty]:
         """By model, all but the ranks."""
         nodes: list[dict[Path, Interval]] = [{} for _ in self.group.models]
         for node, original in zip(self.resampled.walk(), self.original.walk(), strict=True):
@@ -277,7 +283,7 @@ class _Resampled(NamedTuple):
                 ends = list(map(_with_value, _ends(_with_absent(node, original)), values))
             for of_node, interval, n_held in zip(nodes, ends, resampled.n_held.tolist(), strict=True):
                 of_node[node.path] = interval._replace(n_held=n_held)
-        values, metrics = self.original.values[:, 0].tolist(), _metric_intervals(self.group)
+        values, metrics = self.original.values[:, 0].tolist(), _metric_intervals(self.group, raw)
         known = [None if independent is None else independent.get(model, {}) for model in self.group.models]
         counts = map(_independent, self.group.trees, known)
         by_metric = [
@@ -328,12 +334,16 @@ def _with_absent(resampled: Evaluated, original: Evaluated) -> Float:
     return np.where(unanswered, absent, resampled.values)
 
 
-def _metric_intervals(group: TreeGroup) -> list[dict[Key, Interval]]:
+def _metric_intervals(group: TreeGroup, raw: Mapping[str, Metrics]) -> list[dict[Key, Interval]]:
     """(m,) by metric, the interval of the raw metric: for metrics of the tree and for drawn ones."""
     keys = sorted({leaf.key for leaf in group.trees[0].leaves} | group.metrics[0].keys())
     intervals: list[dict[Key, Interval]] = [dict.fromkeys(keys, UNKNOWN._replace(n_held=1)) for _ in group.models]
     for key in group.metrics[0]:
-        for of_model, ends in zip(intervals, _ends(np.array([drawn[key] for drawn in group.metrics])), strict=True):
+        drawn = [
+            raw.get(model, {}).get(key, metrics[key])
+            for model, metrics in zip(group.models, group.metrics, strict=True)
+        ]
+        for of_model, ends in zip(intervals, _ends(np.array(drawn)), strict=True):
             of_model[key] = ends
     for of_model, tree in zip(intervals, group.trees, strict=True):
         for leaf in tree.leaves:

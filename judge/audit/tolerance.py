@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from judge.records.records import Result
+from tasks.metrics.contributions import is_baseline_column
 from tasks.metrics.measurement import Items, ItemTerms
 from tasks.structures.frames import Float
 
@@ -48,12 +49,13 @@ def is_same(first: float | None, second: float | None) -> bool:
 
 
 def same_items(stored: Items, again: Items) -> bool:
-    """Whether two items tables are equal up to rounding."""
+    """Whether two items tables are equal up to rounding. An older version stored no columns of the baseline."""
     return (
         all(list(getattr(stored, name)) == list(getattr(again, name)) for name in ("id", "group", "cluster"))
         and np.array_equal(stored.cause, again.cause)
-        and stored.columns.keys() == again.columns.keys()
-        and all(_same_column(stored.columns[name], again.columns[name]) for name in again.columns)
+        and stored.columns.keys() <= again.columns.keys()
+        and all(is_baseline_column(name) for name in again.columns.keys() - stored.columns.keys())
+        and all(_same_column(stored.columns[name], again.columns[name]) for name in stored.columns)
         and _same_terms(stored.terms, again.terms)
     )
 

@@ -16,7 +16,7 @@ from judge.ranking.score_trees import ScoreTrees
 from judge.records.items_file import items_path
 from judge.records.records import Result
 from scoring import Node, ScoringError
-from scoring.bootstrap import METHOD, resample
+from scoring.bootstrap import METHOD, resample, resample_relative
 from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.shared_structures import Loss, SharedErrors, Terms
 from scoring.tree import Float, Key
@@ -52,6 +52,7 @@ class ClusterStatistics:
         self._sums: dict[Key, list[ClusterSums]] = {}
         self._keys: dict[Key, str | None] = {}
         self._resampled: dict[str, dict[Key, Float]] = {}
+        self._relative: dict[str, dict[Key, Float]] = {}
         lists = {(each.result.task, self._names(each)) for each in chain(*self._results.values())}
         self._clusters: dict[str, set[str]] = {}
         for task, names in lists:
@@ -66,18 +67,19 @@ class ClusterStatistics:
 
     def resampled(self, ids: Iterable[str]) -> Mapping[str, Mapping[Key, Float]]:
         """By submission and metric, (N_RESAMPLES,) its values on the resamples; of more than these submissions."""
-        stats = {
-            id: [*self._trees[id].stats, *chain(*map(self._sums_of, self._results[id]))]
-            for id in ids
-            if id not in self._resampled
-        }
+        stats = {id: self._stats_of(id) for id in ids if id not in self._resampled}
         self._resampled |= resample(stats, N_RESAMPLES, np.random.default_rng(SEED), clusters=self._clusters)
         return self._resampled
 
+    def relative(self, ids: Iterable[str]) -> Mapping[str, Mapping[Key, Float]]:
+        """The same for metrics whose baseline is redrawn too: see `scoring.bootstrap.resample_relative`."""
+        stats = {id: self._stats_of(id) for id in ids if id not in self._relative}
+        self._relative |= resample_relative(stats, N_RESAMPLES, np.random.default_rng(SEED), clusters=self._clusters)
+        return self._relative
+
     def independent(self, id: str) -> dict[Key, float]:
         """By metric of a submission, the number of independent items that it is measured on."""
-        stats = [*self._trees[id].stats, *chain(*map(self._sums_of, self._results[id]))]
-        return {metric.key: metric.n_independent for metric in stats}
+        return {metric.key: metric.n_independent for metric in self._stats_of(id)}
 
     def key(self, id: str, tree: Node, *others: object) -> str | None:
         """The key of what is computed from a tree and its resamples; None if it must not be kept.
@@ -108,6 +110,9 @@ class ClusterStatistics:
                 cache.put(names_key, names)
         self._keys[result.submission, result.task] = key
         return names
+
+    def _stats_of(self, id: str) -> list[ClusterSums]:
+        return [*self._trees[id].stats, *chain(*map(self._sums_of, self._results[id]))]
 
     def _sums_of(self, scored: ScoredResult) -> list[ClusterSums]:
         unit = scored.result.submission, scored.result.task
@@ -160,14 +165,23 @@ def _by_cluster(result: Result, metric: str, c: Contribution | None, clusters: C
     """
     if c is None:
         raise ScoringError(f"{metric}: the items do not give it: measure it again")
-    shared = _shared_errors(c, items)
-    statistics = cluster_sums(result.task, metric, clusters, c.sums, c.counts, c.power, c.scale, c.limit, shared)
-    stored = result.metrics[metric]
+    shared, stored = _shared_errors(c, items), result.metrics[metric]
+    statistics = cluster_sums(
+        result.task, metric, clusters, c.sums, c.counts, c.power, c.scale, c.limit, shared, _baseline(c, stored)
+    )
     charged = math.nan if stored.charged is None else stored.charged
     if not math.isclose(statistics.value, charged, rel_tol=AGREEMENT):
         values = f"the items give {statistics.value:g}, stored is {charged:g} {stored.unit}".rstrip()
         raise ScoringError(f"{metric}: {values}: measure it again")
     return statistics
+
+
+def _baseline(c: Contribution, stored: Metric) -> Float | None:
+    """(k,) the sums of the trivial model, if these give the baseline; None if a card or a suite states another."""
+    if c.baseline is None or stored.baseline is None:
+        return None
+    value = c.scale * float(c.baseline.sum() / c.counts.sum()) ** c.power
+    return c.baseline if math.isclose(value, stored.baseline, rel_tol=AGREEMENT) else None
 
 
 def _shared_errors(c: Contribution, items: Items) -> SharedErrors | None:

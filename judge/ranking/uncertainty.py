@@ -77,15 +77,16 @@ def _resampled(
             units: Pools = shared if id in ranked else pools([tree])
             missing.setdefault((id in ranked, repr(units)), (units, {}))[1][id] = tree
     for (is_ranked, _), (units, group) in missing.items():
-        resampled = statistics.resampled(group)
+        raw, relative = statistics.resampled(group), statistics.relative(group)
         metrics = {
-            id: {leaf.key: resampled[id][leaf.key] for leaf in tree.leaves if leaf.key in resampled[id]}
+            id: {leaf.key: drawn[leaf.key] for leaf in tree.leaves if leaf.key in drawn}
             for id, tree in group.items()
+            for drawn in [{**raw[id], **relative[id]}]
         }
         drawn = draw_units(units, N_RESAMPLES, np.random.default_rng(SEED))
         by_worst = {id: with_left_out(tree) for id, tree in group.items()} if is_ranked else None
         independent = {id: statistics.independent(id) for id in group}
-        scores |= resampled_scores(group, metrics, drawn, by_worst, independent)
+        scores |= resampled_scores(group, metrics, drawn, by_worst, independent, raw)
         for id in group:
             if key := keys[id]:
                 cache.put(key, packed(scores[id]))

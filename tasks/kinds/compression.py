@@ -41,7 +41,7 @@ class Compression(CrystalKind):
 
     name: str = "compression"
     observe_version: int = 1
-    measure_version: int = 2
+    measure_version: int = 3  # since 3 the items have the errors of the trivial model
     parameters: type[Parameters] = CompressionParameters
     properties = PROPERTIES
     traits: Traits = Traits(

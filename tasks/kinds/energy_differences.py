@@ -38,7 +38,7 @@ from tasks.datasets.card import Difference, Positive
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
-from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
+from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, ItemTerms, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
@@ -77,7 +77,7 @@ class EnergyDifferences(AsksEachStructure):
 
     name: str = "energy_differences"
     observe_version: int = 2
-    measure_version: int = 3
+    measure_version: int = 4  # since 4 the items state which of them the trivial model has off
     parameters: type[Parameters] = EnergyDifferencesParameters
     traits: Traits = Traits(
         title="energy differences",
@@ -144,9 +144,11 @@ class EnergyDifferences(AsksEachStructure):
             parts += parts_by_group([mae.over(members)], groups[members].tolist())
             if quantity == limited and parameters.tolerance is not None:
                 off = np.where(cause == 0, ~(np.abs(columns["error"]) <= parameters.tolerance), np.nan)
+                trivial_off = np.abs(reference) > parameters.tolerance
                 columns[f"{prefix}off"] = np.where(members, off, 0.0)
+                columns[baseline_column(f"{prefix}off")] = np.where(members, trivial_off, 0.0)
                 for share in shares_off(prefix, columns, groups, f"{where}.group"):
-                    trivial = PERCENT * float((np.abs(reference[share.counts > 0]) > parameters.tolerance).mean())
+                    trivial = PERCENT * float(trivial_off[share.counts > 0].mean())
                     metrics[share.name] = share.metric(stated.get(share.name, trivial or None), PERCENT)
         probes = probe_results(observation, dataset.frames, answer)
         notes = {"items in": parameters.unit, **probes.notes}
@@ -238,9 +240,11 @@ def tolerance_quantity(parameters: EnergyDifferencesParameters, quantities: NDAr
 def mean_errors(prefix: str, columns: Mapping[str, Float], unit: str = "") -> tuple[Average, Average]:
     """MAE and RMSE of one quantity."""
     error, count = stored_column(columns, "error"), stored_column(columns, f"{prefix}count")
+    # The trivial model answers zero, so that its error is the reference.
+    trivial = columns.get("reference", np.full(len(error), np.nan))
     return (
-        Average(f"{prefix}mae", unit, np.abs(error), count, errors=error),
-        Average(f"{prefix}rmse", unit, error**2, count, root=True, errors=error),
+        Average(f"{prefix}mae", unit, np.abs(error), count, errors=error, baseline=np.abs(trivial)),
+        Average(f"{prefix}rmse", unit, error**2, count, root=True, errors=error, baseline=trivial**2),
     )
 
 
@@ -255,4 +259,7 @@ def shares_off(prefix: str, columns: Mapping[str, Float], groups: NDArray[np.str
     chosen: dict[str, Bool] = {name: members}
     for group, metric in slugged(groups[members], f"{name}:", where).items():
         chosen[metric] = members & (groups == group)
-    return [Average(metric, "%", off, c.astype(np.float64), scale=PERCENT) for metric, c in chosen.items()]
+    trivial = columns.get(baseline_column(f"{prefix}off"))
+    return [
+        Average(metric, "%", off, c.astype(np.float64), scale=PERCENT, baseline=trivial) for metric, c in chosen.items()
+    ]

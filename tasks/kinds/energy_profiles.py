@@ -41,7 +41,7 @@ from tasks.datasets.card import Positive, Scan
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
-from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
+from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
 from tasks.metrics.failure_cost import penalised_sums
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
@@ -82,7 +82,7 @@ class EnergyProfiles(AsksEachStructure):
 
     name: str = "energy_profiles"
     observe_version: int = 2
-    measure_version: int = 2
+    measure_version: int = 3  # since 3 the items have the errors of the flat profile
     parameters: type[Parameters] = EnergyProfilesParameters
     traits: Traits = Traits(
         title="energy profiles",
@@ -136,7 +136,8 @@ class EnergyProfiles(AsksEachStructure):
         if parameters.quantity == "energy":
             off, off_if_flat = (off_by_more(table["barrier_error"], parameters.tolerance) for table in (columns, flat))
             metrics[OFF] = barriers_off(off, off_if_flat, stated.get(OFF))
-            columns["barrier_off"] = off
+            columns["barrier_off"], columns[baseline_column("barrier_off")] = off, off_if_flat
+        columns |= {baseline_column(mean.sums): np.abs(flat[mean.sums]) for mean in form.means}
         probes = probe_results(observation, dataset.frames, answer)
         return Measurement({**metrics, **probes.metrics}, items_of(scans, cause, columns), probes.notes, parts)
 
@@ -149,7 +150,16 @@ class EnergyProfiles(AsksEachStructure):
         if OFF in metrics:
             off, count = (stored_column(items.columns, name) for name in ("barrier_off", "count"))
             scale = float(metrics[OFF].n_items)
-            contributions.append(Contribution(OFF, penalised_sums(off, count, 1.0), count, scale=scale, limit=1.0))
+            contributions.append(
+                Contribution(
+                    OFF,
+                    penalised_sums(off, count, 1.0),
+                    count,
+                    scale=scale,
+                    limit=1.0,
+                    baseline=items.columns.get(baseline_column("barrier_off")),
+                )
+            )
         return contributions
 
 
@@ -244,7 +254,12 @@ class ScanForm(NamedTuple):
         """
         return [
             Average(
-                m.name, m.unit, np.abs(stored_column(columns, m.sums)), stored_column(columns, m.counts), root=m.root
+                m.name,
+                m.unit,
+                np.abs(stored_column(columns, m.sums)),
+                stored_column(columns, m.counts),
+                root=m.root,
+                baseline=columns.get(baseline_column(m.sums)),
             )
             for m in self.means
         ]

@@ -31,7 +31,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.charged_shift import clipped_sum, penalised_errors
-from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
+from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.metric import Metric, MetricPart
@@ -159,12 +159,13 @@ METRICS = {
 }
 
 
-def averages(stem: str, errors: Errors) -> tuple[Average, Average]:
-    """RMSE and MAE of one property over all components."""
+def averages(stem: str, errors: Errors, trivial: Errors | None = None) -> tuple[Average, Average]:
+    """RMSE and MAE of one property over all components, and of the trivial model."""
     rmse, mae, unit = METRICS[stem]
+    by_square, by_absolute = (None, None) if trivial is None else (trivial.square, trivial.absolute)
     return (
-        Average(rmse, unit, errors.square, errors.count, root=True),
-        Average(mae, unit, errors.absolute, errors.count),
+        Average(rmse, unit, errors.square, errors.count, root=True, baseline=by_square),
+        Average(mae, unit, errors.absolute, errors.count, baseline=by_absolute),
     )
 
 
@@ -173,7 +174,7 @@ class LabelledFrames(AsksEachStructure):
 
     name: str = "labelled_frames"
     observe_version: int = 2
-    measure_version: int = 3  # since 3 the penalised errors of energy have their own shift
+    measure_version: int = 4  # since 4 the items have the errors of the trivial model
     parameters: type[Parameters] = LabelledFramesParameters
     asks_for = ALL_PROPERTIES
     traits: Traits = Traits(
@@ -219,6 +220,8 @@ class LabelledFrames(AsksEachStructure):
             metrics[rmse.name] = rmse.metric(stated.get(rmse.name, by_rmse))
             metrics[mae.name] = mae.metric(stated.get(mae.name, by_mae))
             columns |= {f"{stem}_count": errors.count, f"{stem}_abs": errors.absolute, f"{stem}_sq": errors.square}
+            columns[baseline_column(f"{stem}_abs")] = base.absolute
+            columns[baseline_column(f"{stem}_sq")] = base.square
         if labels.energy is not None:
             for average in averages("energy", by_property["energy"]):
                 metric = metrics[average.name]
@@ -240,7 +243,9 @@ class LabelledFrames(AsksEachStructure):
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
         """To all metrics; the energy shift is held."""
         stems = [stem for stem, names in METRICS.items() if not metrics.keys().isdisjoint(names[:2])]
-        measured = (averages(stem, _stored_errors(items.columns, stem)) for stem in stems)
+        measured = (
+            averages(stem, _stored_errors(items.columns, stem), _stored_baseline(items.columns, stem)) for stem in stems
+        )
         return contributions_to(
             metrics,
             (
@@ -252,6 +257,14 @@ class LabelledFrames(AsksEachStructure):
 
 def _stored_errors(columns: Mapping[str, Float], stem: str) -> Errors:
     return Errors(*(stored_column(columns, f"{stem}_{column}") for column in ("count", "abs", "sq")))
+
+
+def _stored_baseline(columns: Mapping[str, Float], stem: str) -> Errors | None:
+    """The errors of the trivial model; None if an older version measured the items."""
+    absolute, square = (columns.get(baseline_column(f"{stem}_{column}")) for column in ("abs", "sq"))
+    if absolute is None or square is None:
+        return None
+    return Errors(stored_column(columns, f"{stem}_count"), absolute, square)
 
 
 def _silences(by_property: Mapping[str, Errors], answer: Predictions) -> dict[str, str]:

@@ -26,6 +26,7 @@ class Average(NamedTuple):
         root: whether the metric is the root of the mean.
         scale: by which the mean is multiplied: 100 for a share in percent.
         errors: (k,) with their signs, of which `sums` are the absolute values or the squares; None: there are none.
+        baseline: (k,) `sums` of the trivial model, whose mean is the baseline; None: the baseline is another one.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Average(NamedTuple):
     root: bool = False
     scale: float = 1.0
     errors: Float | None = None
+    baseline: Float | None = None
 
     def metric(self, baseline: float | None, cost: float | None = None) -> Metric:
         """The metric over all items.
@@ -60,12 +62,13 @@ class Average(NamedTuple):
         cost, power = (cost**2, 0.5) if self.root else (cost / self.scale, 1.0)
         counts = np.where(self.counts > 0, self.counts, 0.0)
         sums = penalised_sums(self.sums, self.counts, cost)
-        return Contribution(self.name, sums, counts, power, self.scale, cost, self.errors)
+        baseline = None if self.baseline is None else np.where(counts > 0, self.baseline, 0.0)
+        return Contribution(self.name, sums, counts, power, self.scale, cost, self.errors, baseline)
 
     def over(self, chosen: Bool) -> Average:
         """The average over the items where `chosen` (k,) is true, without the others."""
-        errors = None if self.errors is None else self.errors[chosen]
-        return self._replace(sums=self.sums[chosen], counts=self.counts[chosen], errors=errors)
+        errors, baseline = (None if each is None else each[chosen] for each in (self.errors, self.baseline))
+        return self._replace(sums=self.sums[chosen], counts=self.counts[chosen], errors=errors, baseline=baseline)
 
     def part(self, by: str, name: str, chosen: Bool) -> MetricPart:
         """The metric over the items where `chosen` (k,) is true."""

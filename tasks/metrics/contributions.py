@@ -1,8 +1,8 @@
 """The contribution of each item to the penalised value of a metric. Intervals come from resampling these.
 
 A kind computes the contributions from the stored table of items alone, with the arithmetic of `measure`: the formula
-over all items gives `Metric.charged`. Quantities that were fitted to all items (the energy shift of labelled frames,
-the baseline and W) keep their measured values. Clusters of items are resampled together.
+over all items gives `Metric.charged`. Quantities that were fitted to all items (the energy shifts of labelled frames,
+and W) keep their measured values. Clusters of items are resampled together, and the baseline with them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from tasks.metrics.measurement import Items
 from tasks.structures.frames import Float
+
+_BASELINE = "_baseline"
 
 
 class WithFailureCost(Protocol):
@@ -38,6 +40,8 @@ class Contribution(NamedTuple):
         limit: the largest mean, which is that of failed items.
         errors: (k,) with signs, NaN where failed, of which `sums` are the absolute values, or the squares under a root;
             None: there are none.
+        baseline: (k,) by item the sums of the trivial model, 0 where `counts` is 0; None: the baseline is not computed
+            from the items.
     """
 
     metric: str
@@ -47,6 +51,7 @@ class Contribution(NamedTuple):
     scale: float = 1.0
     limit: float = math.inf
     errors: Float | None = None
+    baseline: Float | None = None
 
 
 @runtime_checkable
@@ -60,6 +65,16 @@ class Contributing(Protocol):
             ValueError: the items lack a column, or a metric its failure cost: they were measured by an older version.
         """
         ...
+
+
+def baseline_column(name: str) -> str:
+    """The name of the column that holds the trivial model's values of the column `name`."""
+    return name + _BASELINE
+
+
+def is_baseline_column(name: str) -> bool:
+    """True for a name of `baseline_column`."""
+    return name.endswith(_BASELINE)
 
 
 def stored_column(columns: Mapping[str, Float], name: str) -> Float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Crystal
 from tasks.metrics.averages import Average
-from tasks.metrics.contributions import stored_column
+from tasks.metrics.contributions import baseline_column, stored_column
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Measurement, items_of
 from tasks.structures.frames import Float
@@ -50,12 +50,16 @@ def references(crystals: Sequence[Crystal], label_set: str, properties: Sequence
 
 
 def property_averages(properties: Sequence[CrystalProperty], columns: Mapping[str, Float]) -> list[Average]:
-    """The mean absolute error of each property, over the items that have a reference of it."""
+    """The mean absolute error of each property, over the items that have a reference of it.
+
+    Without a column for it, the trivial model answers zero, so that its error is the reference.
+    """
     averages = []
     for p in properties:
         has_reference = np.isfinite(stored_column(columns, f"{p.name}_reference")).astype(np.float64)
         absolute = np.abs(stored_column(columns, f"{p.name}_error"))
-        averages.append(Average(f"{p.name}_mae", p.unit, absolute, has_reference))
+        trivial = columns.get(baseline_column(f"{p.name}_error"), columns[f"{p.name}_reference"])
+        averages.append(Average(f"{p.name}_mae", p.unit, absolute, has_reference, baseline=np.abs(trivial)))
     return averages
 
 
@@ -84,6 +88,8 @@ def property_measurement(
         columns[p.name] = predicted[:, column]
         columns[f"{p.name}_reference"] = reference[:, column]
         columns[f"{p.name}_error"] = (predicted - reference)[:, column]
+        if trivial.any():
+            columns[baseline_column(f"{p.name}_error")] = np.abs(trivial - reference)[:, column]
     metrics = {}
     for average, error in zip(property_averages(properties, columns), np.abs(trivial - reference).T, strict=True):
         if average.counts.any():

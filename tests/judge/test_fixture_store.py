@@ -60,7 +60,15 @@ KINDS_THEN = {
 # labelled_frames 3: penalised errors of energy have their own shift, where a frame's error is near the failure cost.
 # equation_of_state 3: energies that are flat, or flat up to rounding, are NOT_CONVERGED.
 # nve 4: dynamics without forces are NO_FORCES.
-MEASURED_THEN = {"labelled_frames": 2, "equation_of_state": 2, "nve": 3}
+# labelled_frames 4, energy_differences 4, energy_profiles 3, compression 3: items have the errors of the trivial model.
+MEASURED_THEN = {
+    "labelled_frames": 2,
+    "energy_differences": 3,
+    "energy_profiles": 2,
+    "equation_of_state": 2,
+    "compression": 2,
+    "nve": 3,
+}
 # The results with other numbers now: penalised errors of energy alone, of models with a frame almost W off or farther.
 PENALISED_THEN = {("EMT", "strained"), ("Stiff EMT", "strained")} | {
     ("Lennard-Jones", task) for task in ("alloys", "strained", "surfaces")
@@ -157,7 +165,14 @@ def test_nothing_is_stale(world: World, settings: JudgeSettings) -> None:
 def test_what_is_measured_again_needs_no_model(
     world: World, settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = {"labelled_frames": 3, "equation_of_state": 3, "nve": 4}
+    now = {
+        "labelled_frames": 4,
+        "energy_differences": 4,
+        "energy_profiles": 3,
+        "equation_of_state": 3,
+        "compression": 3,
+        "nve": 4,
+    }
     assert now.keys() == MEASURED_THEN.keys()
     for kind, version in now.items():
         monkeypatch.setattr(KINDS[kind], "measure_version", version)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from judge.ranking.build import build_leaderboard
-from judge.ranking.cluster_statistics import cluster_sums_of, scored_results
+from judge.ranking.cluster_statistics import ScoredResult, cluster_sums_of, scored_results
 from judge.ranking.lambench_scores import corrected_trees
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.score_inputs import Judged
@@ -23,7 +23,8 @@ from submissions.records import Submission
 from tasks.metrics.measurement import Items, Measurement
 from tasks.structures.predictions import Cause, Labels
 from tasks.suites.suite import Suite
-from tests.tasks.kind_examples import EXAMPLES, KindExample, example, observed, rattled
+from tests.tasks.kind_examples import EXAMPLES, PBE, KindExample, example, observed, rattled
+from tests.tasks.made_up import observed as answered
 from tests.world.board_records import (
     ENERGY,
     FORCE,
@@ -109,6 +110,12 @@ def test_clusters_give_the_stored_metrics_back(name: str) -> None:
         assert {sums.key for sums in statistics} == wanted
         for sums in statistics:
             assert sums.value == pytest.approx(stored.metrics[sums.metric].charged, rel=1e-9)
+            if name == "efficiency":  # the only one without a trivial model
+                assert sums.baseline is None
+                continue
+            assert sums.baseline is not None
+            baseline = sums.of_means(sums.baseline.sum() / sums.counts.sum())
+            assert float(baseline) == pytest.approx(stored.metrics[sums.metric].baseline, rel=1e-9)
         assert judged.problems == []
 
 
@@ -153,6 +160,36 @@ def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fail
         picks = rng.integers(0, 80, (2000, 80))
         single = np.sqrt(charged[picks].sum(axis=1) / count[picks].sum(axis=1))
         assert np.ptp(np.quantile(single, [0.025, 0.975])) < 0.8 * width
+
+
+def test_a_baseline_that_the_card_states_is_not_redrawn() -> None:
+    made = EXAMPLES["energy_differences"]()
+    card = made.dataset.card.model_copy(update={"baselines": {PBE: {"barrier_mae": 0.7}}})
+    measurement, _ = observed(made._replace(dataset=replace(made.dataset, card=card)), {})
+    assert measurement.metrics["barrier_mae"].baseline == 0.7
+    stored = measured(A, "energy_differences", measurement)
+    suite = Suite("one", "1", "One", (task(stored.task, "energy_differences", stored.domain),))
+    judged = Judged(suite, {(A.id, stored.task): stored}, lambda _: measurement.items, [])
+    scored = ScoredResult(stored, {"barrier_mae": stored.metrics["barrier_mae"]}, "energy_differences")
+    (sums,) = cluster_sums_of(judged, scored)
+    assert sums.baseline is None
+    assert sums.relative is None
+
+
+def test_a_model_that_answers_as_the_trivial_one_is_worth_exactly_its_error() -> None:
+    """In every redraw, so that its interval is a point; the raw error has a width."""
+    made = clustered_frames(80, 4)
+    frames = made.dataset.frames
+    trivial = answered(np.zeros(len(frames)), forces=np.zeros((len(frames.numbers), 3)))
+    measurement = made.kind.measure(trivial, made.dataset, made.parameters, PBE)
+    stored = measured(A, "frames", measurement)
+    suite = Suite("one", "1", "One", (task("frames", "labelled_frames", stored.domain),))
+    uncertainty = build_leaderboard(suite, [A], [stored], lambda _: measurement.items).robustness.intervals[
+        "force_field"
+    ][A.id]
+    assert uncertainty.score[:2] == pytest.approx((1.0, 1.0))
+    raw = uncertainty.metrics["frames", FORCE]
+    assert raw.low < 0.95 * raw.high
 
 
 def test_an_interval_holds_its_score_and_reaches_all_scores() -> None:
