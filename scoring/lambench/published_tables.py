@@ -15,6 +15,7 @@ from scoring.errors import ScoringError
 from scoring.lambench.answers import Answers, AskedTask, MeasuredError
 from scoring.lambench.release import LABEL_TYPES, Release
 from scoring.lambench.rules import Missing, PropertyRule
+from scoring.lambench.shares_off import NOTE, none_off
 from scoring.tree import RawMetric
 
 FORCE_FIELD = "generalizability_force_field_results"
@@ -130,6 +131,8 @@ def _properties(release: Release, section: Table, where: str) -> tuple[list[Aske
         notes += [f"{task}: success rate {'unknown' if rate is None else f'{rate:g}'}: {note}"] if note else []
         for column, baseline in facts.baselines.items():
             value = number(row, column, f"{where}: task {task}")
+            if value is None and rule.missing is Missing.WORST and none_off(row, column):
+                value, notes = 0.0, [*notes, f"{task}: {column}: {NOTE}"]
             # As in the published table, 0 / 0 is no value.
             kept = None if divisor is None or divisor == value == 0 else value
             errors = answers.setdefault(task, {})

@@ -7,7 +7,19 @@ import math
 import pytest
 
 from tests.scoring.five_domains import model_scores, pc_domains
-from tests.scoring.published_tables import FIVE, GENERAL, PC, changed, scored, without
+from tests.scoring.published_tables import (
+    FIVE,
+    GENERAL,
+    PC,
+    Json,
+    changed,
+    columns,
+    labels,
+    model,
+    release,
+    scored,
+    without,
+)
 
 
 def test_the_cap_of_property_errors_before_the_success_rate_divides() -> None:
@@ -112,3 +124,39 @@ def test_a_model_without_any_property_drops_no_domain(rule: str) -> None:
         assert both["none"].scores["force_field"].value == both["general"].scores["force_field"].value
         assert any(note.startswith(f"{PC}: missing, so there is no score: phonon (") for note in both["none"].notes)
         assert both["general"].scores["property_error"].value == model_scores().scores["property_error"].value
+
+
+NEB = columns("Catalysis", MAE_Ea=2.0, ø_Desorption=80.0)
+NEB_ROW = {"MAE_Ea": 1.0, "ø_Desorption": math.nan, "success_rate": 100.0}
+
+
+def neb(row: Json, *, corrected: bool = True) -> tuple[float | None, tuple[str, ...]]:
+    """The property error of a table with this row alone, and its notes."""
+    table = {"good": model({}, {"neb": row}), "other": model({}, {"neb": NEB_ROW | {"ø_Desorption": 40.0}})}
+    scores = scored(release({"Cu": labels("Catalysis", force=1.0)}, {"neb": NEB}), table, corrected=corrected)["good"]
+    return scores.scores["property_error"].value, tuple(note for note in scores.notes if "neb" in note)
+
+
+@pytest.mark.parametrize("unstated", [math.nan, None])
+def test_a_reaction_type_with_no_barrier_off_is_zero_percent(unstated: float | None) -> None:
+    """LAMBench states NaN, which would count as worst; as published the column is left out."""
+    value, notes = neb(NEB_ROW | {"ø_Desorption": unstated})
+    assert value == pytest.approx((0.5 + 0.0) / 2)
+    assert notes == ("neb: ø_Desorption: published as NaN: no barrier of this type is off: 0 %",)
+    assert neb(NEB_ROW | {"ø_Desorption": unstated}, corrected=False)[0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        NEB_ROW | {"success_rate": 90.0},
+        {"MAE_Ea": 1.0, "ø_Desorption": math.nan},
+        {"MAE_Ea": 1.0, "success_rate": 100.0},
+        {"MAE_Ea": math.nan, "ø_Desorption": 40.0, "success_rate": 100.0},
+    ],
+)
+def test_any_other_missing_share_or_error_stays_worst(row: Json) -> None:
+    value, notes = neb(row)
+    assert value in (pytest.approx((0.5 + 1.0) / 2), pytest.approx((1.0 + 0.5) / 2))
+    assert len(notes) == 1
+    assert "missing, counted as worst" in notes[0]
