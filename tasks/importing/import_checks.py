@@ -14,12 +14,12 @@ from ase.neighborlist import neighbor_list
 from ase.units import GPa
 
 from tasks.datasets.card import DatasetError
-from tasks.structures.composition import composition, composition_energy
+from tasks.structures.composition import RCOND, composition, composition_energy
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Labels
 
-# A constant per element is fitted to the energies: with fewer frames than this for each, the fit hides the errors.
-FRAMES_PER_ELEMENT = 10
+# Constants of elements are fitted to the energies: with fewer frames than this for each, the fit hides the errors.
+FRAMES_PER_CONSTANT = 10
 # Three times the cohesive energy of tungsten (8.9 eV/atom, Kittel), the most tightly bound solid.
 MAX_ENERGY_SPREAD = 27.0
 MAX_FORCE = 1000.0  # eV/Å
@@ -70,15 +70,21 @@ def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in:
 def too_few_for_energy(frames: Frames, energy: Float) -> str | None:
     """Why these energies are too few for a fit of one constant per element; None if they are enough.
 
+    Frames of one composition determine one constant, the sum over their atoms, however many elements they have. So the
+    constants are as many as there are linearly independent compositions.
+
     Args:
         energy: (n,) [eV], NaN where there is none.
     """
     labelled = np.flatnonzero(np.isfinite(energy))
-    n_elements = len(np.unique(frames.take(labelled).numbers))
-    if len(labelled) >= FRAMES_PER_ELEMENT * n_elements:
+    if not labelled.size:
         return None
-    fitted = f"{n_elements} fitted element{'s' if n_elements > 1 else ''}"
-    return f"energy: {len(labelled)} frames with energy for {fitted} are fewer than {FRAMES_PER_ELEMENT} each"
+    counts = np.unique(composition(frames.take(labelled)), axis=0)
+    n_constants = int(np.linalg.matrix_rank(counts, rtol=RCOND))
+    if len(labelled) >= FRAMES_PER_CONSTANT * n_constants:
+        return None
+    fitted = f"{n_constants} independent composition{'s' if n_constants > 1 else ''}"
+    return f"energy: {len(labelled)} frames with energy for {fitted} are fewer than {FRAMES_PER_CONSTANT} each"
 
 
 def shortest_distances(frames: Frames) -> Float:

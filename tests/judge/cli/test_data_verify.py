@@ -71,7 +71,7 @@ def test_a_wrong_unit_and_a_wrong_sign_are_named_against_a_model(data_world: Wor
     assert named[0].startswith("NOT  mine@1 [EMT] energy: labels are 0.03675 times the model's: hartree taken for eV")
     assert named[1].startswith("NOT  mine@1 [EMT] stress: negative correlation: their sign is the opposite")
     assert "mine@1 [EMT] forces: correlation 1.0000" in out
-    assert "energy: 6 frames with energy for 1 fitted element are fewer than 10 each" in out  # of copper@1
+    assert "energy: 6 frames with energy for 1 independent composition are fewer than 10 each" in out  # of copper@1
 
 
 def test_a_model_that_cannot_be_run_verifies_nothing(data_world: World) -> None:

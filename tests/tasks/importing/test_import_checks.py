@@ -75,16 +75,38 @@ def test_a_multiplicity_fits_the_number_of_electrons(name: str, charge: int, mul
         check_multiplicity(wrong, IDS, PATH)
 
 
-def test_ten_frames_with_energy_for_each_of_their_elements() -> None:
+def test_ten_frames_with_energy_for_each_fitted_constant() -> None:
     frames, labels = crystals()
     assert labels.energy is not None
     assert too_few_for_energy(frames, labels.energy) is None
     energy = labels.energy.copy()
     energy[3] = np.nan
-    complaint = "energy: 19 frames with energy for 2 fitted elements are fewer than 10 each"
+    complaint = "energy: 19 frames with energy for 2 independent compositions are fewer than 10 each"
     assert too_few_for_energy(frames, energy) == complaint
     energy[1::2] = np.nan  # those with platinum: one element is left, and ten frames
     assert too_few_for_energy(frames, energy) is None
+    assert too_few_for_energy(frames, np.full(len(frames), np.nan)) is None
+
+
+@pytest.mark.parametrize(("sizes", "n_constants"), [((1,), 1), ((1, 2, 4), 1), ((1, 1, 0), 2)])
+def test_one_composition_needs_one_constant_however_many_elements_it_has(
+    sizes: tuple[int, ...], n_constants: int
+) -> None:
+    """Water clusters of any size are multiples of one composition; 0 stands for a hydroxide."""
+    made = []
+    for n in sizes:
+        whole = Atoms()
+        for _ in range(n):
+            whole += molecule("H2O")
+        made.append(whole if n else molecule("OH"))
+    enough = 10 * n_constants
+    frames = Frames.from_atoms([made[i % len(made)] for i in range(enough)])
+    energy = np.arange(enough, dtype=np.float64)
+    assert too_few_for_energy(frames, energy) is None
+    energy[0] = np.nan
+    several = "s" if n_constants > 1 else ""
+    complaint = f"{enough - 1} frames with energy for {n_constants} independent composition{several} are fewer than 10"
+    assert complaint in str(too_few_for_energy(frames, energy))
 
 
 def test_labels_of_emt_are_possible_and_their_forces_add_up() -> None:

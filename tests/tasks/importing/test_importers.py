@@ -68,12 +68,14 @@ def test_mlearn_is_read_as_it_was_written(reference_data: Path) -> None:
 
 
 def test_few_frames_are_refused_for_energy_alone(tmp_path: Path) -> None:
-    """Three elements: thirty frames are enough, twenty-nine are not."""
+    """Two constants, of copper and of carbon monoxide: twenty frames are enough, nineteen are not."""
     path = tmp_path / "few.extxyz"
-    write(path, structures(30))
+    write(path, structures(20))
     assert import_frames(path, CARD).labels().energy is not None
-    write(path, structures(29))
-    complaint = r"few\.extxyz: energy: 29 frames .* 3 fitted elements are fewer than 10 each; .* --without energy"
+    write(path, structures(19))
+    complaint = (
+        r"few\.extxyz: energy: 19 frames .* 2 independent compositions are fewer than 10 each; .* --without energy"
+    )
     with pytest.raises(DatasetError, match=complaint):
         import_frames(path, CARD)
     imported = read_structures(path)
