@@ -108,14 +108,18 @@ def _share(draws: Float, truth: float) -> float:
 
 
 def star(n: int) -> Float:
-    """(n, n + 1) coefficients of n conformers that are all compared with one, as in BUT14DIOL (n = 64)."""
+    """(n, n + 1) coefficients of n conformers that are all compared with one, as in BUT14DIOL (n = 64).
+
+    Source: GMTKN55 (commit e2a9edf, BUT14DIOL/.res).
+    """
     return np.concatenate([-np.ones((n, 1)), np.eye(n)], axis=1)
 
 
 def water27() -> Float:
     """(27, 30) coefficients of WATER27: clusters of water, of its ions with water, and one ionisation.
 
-    Source: Bryantsev, Diallo, van Duin and Goddard, J. Chem. Theory Comput. 5, 1016 (2009).
+    Source: Bryantsev, Diallo, van Duin and Goddard, J. Chem. Theory Comput. 5, 1016 (2009); in the order of GMTKN55
+    (commit e2a9edf, WATER27/.res).
     """
     water, hydronium, hydroxide = 0, 1, 2
     neutral = [2, 3, 4, 5, 6, 6, 6, 6, 8, 8, 20, 20, 20, 20]
@@ -125,7 +129,7 @@ def water27() -> Float:
     rows[: len(neutral), water] = neutral
     for row, (ion, n) in enumerate(ions, len(neutral)):
         rows[row, [water, ion]] = n, 1
-    rows[26, 3 + neutral.index(8)], rows[26, 29] = -1, 1  # a cube of eight waters becomes an ion pair in six waters
+    rows[26, 3 + neutral.index(8) + 1], rows[26, 29] = -1, 1  # the S4 cube of eight waters becomes two ions in six
     return rows
 
 
