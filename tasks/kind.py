@@ -20,7 +20,7 @@ from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Frames
-from tasks.structures.predictions import Cause
+from tasks.structures.predictions import Cause, Predictions
 
 
 class Parameters(BaseModel):
@@ -77,6 +77,21 @@ class HostTooNoisy(Exception):
     """This host disturbed the timings: no fault of the model, and no publishable result. The text says how much."""
 
 
+@dataclass(frozen=True, eq=False)
+class JudgedAnswers:
+    """Stored answers of the same model in a task with labels.
+
+    Args:
+        task: name.
+        observation: sha256 of the observation.
+    """
+
+    task: str
+    observation: str
+    frames: Frames
+    answers: Predictions
+
+
 @dataclass(frozen=True)
 class Watch:
     """The surroundings of an observation: a clock, a deadline and a progress report.
@@ -90,6 +105,7 @@ class Watch:
         checkpoint: None if nothing is to be kept.
         secret: random numbers for hidden structures and for consistency checks depend on it, so nobody else can
             compute them; may be empty.
+        judged: by which the accuracy of the model is judged, for a consistency check; None: there are none.
     """
 
     clock: Callable[[], float]
@@ -99,6 +115,7 @@ class Watch:
     failed_share: float = 1.0
     checkpoint: Checkpoint | None = None
     secret: bytes = field(default=b"", repr=False)
+    judged: Iterable[JudgedAnswers] | None = field(default=None, repr=False)
 
     def in_time(self) -> bool:
         """Whether the deadline has not passed."""

@@ -172,6 +172,7 @@ def in_words(summary: Summary) -> list[str]:
         Did.ELSEWHERE: "left to another judge",
         Did.UNMEASURED: "observed, to be measured on a machine with the labels",
         Did.LEFT: "left, since the budget is used up",
+        Did.WAITS: "waiting for tasks with labels",
     }
     parts = [f"{counts[did]} {text}" for did, text in words.items() if counts[did]]
     lines = [f"Of {len(summary.units)} units: {', '.join(parts)}."]
@@ -183,6 +184,8 @@ def in_words(summary: Summary) -> list[str]:
         lines.append(f"Correct the faults above, then: judge evaluate --all{summary.suite_option}")
     elif counts[Did.UNMEASURED]:
         lines.append(f"Next, on a machine with the labels and this store: judge evaluate --all{summary.suite_option}")
+    elif counts[Did.WAITS]:
+        lines.append(f"To judge the timings that wait, judge all tasks: judge evaluate --all{summary.suite_option}")
     elif counts[Did.LEFT]:
         expected = "" if summary.left_s is None else f" (about {duration(summary.left_s)})"
         lines.append(f"To judge the units that are left{expected}, run it again: finished units are not repeated.")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from judge.evaluation.checkpoint_file import CheckpointFile, checkpoint_of
+from judge.evaluation.judged_answers import judged_answers
 from judge.evaluation.plan import Unit
 from judge.records.attempts import ClaimedAttempt
 from judge.records.observation_file import store_observation
@@ -93,7 +94,7 @@ def observe_unit(
     checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, target.origin.hardware)
     # What a consistency check asks must be unknown also where the structures are public.
     secret = order_secret(place.store) if structures.hidden or isinstance(unit.kind, Rechecking) else b""
-    outcome = _UnitSession(unit, target, target.image, structures, progress, checkpoint, secret).outcome()
+    outcome = _UnitSession(unit, target, target.image, structures, progress, checkpoint, place, secret).outcome()
     _check_gpu(target)
     digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
     if digest is not None:
@@ -126,6 +127,7 @@ class _UnitSession:
     structures: Structures
     progress: Progress
     checkpoint: CheckpointFile
+    place: UnitStorage
     secret: bytes = field(default=b"", repr=False)
 
     def outcome(self) -> SessionOutcome[Observation]:
@@ -137,7 +139,8 @@ class _UnitSession:
         before = first.value
 
         def recheck(remote: RemoteCalculator) -> Observation:
-            watch = self._watch(remote)
+            judged = judged_answers(self.unit, self.place.store, self.place.data)
+            watch = replace(self._watch(remote), judged=judged)
             return kind.recheck(before, self.structures, self.unit.parameters, self._model(remote), watch)
 
         second = self._session(recheck)

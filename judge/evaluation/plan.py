@@ -48,6 +48,7 @@ class Unit:
         result_keys: the keys of results, by the sha256 of the answers.
         correction: the dispersion that is added to the answers.
         round: of judging this unit; 0 for the first.
+        labelled: units of the submission whose answers are compared with those of this timing.
     """
 
     submission: Submission
@@ -62,6 +63,7 @@ class Unit:
     result_keys: OpenHash = field(repr=False, compare=False)
     correction: Correction = NOTHING_ADDED
     round: int = 0
+    labelled: tuple[Unit, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def prefix(self) -> str:

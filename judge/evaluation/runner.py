@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judge.evaluation.budget import Budget
+from judge.evaluation.judged_answers import waits_for
 from judge.evaluation.machine import Machine
 from judge.evaluation.measure import measure_unit
 from judge.evaluation.observe import ExecutionTarget, UnitStorage, fault_end, observe_unit
@@ -132,6 +133,9 @@ class Runner:
                     continue
             if unit.testset.name in self._datasets:
                 return self._quarantined(unit, self._datasets[unit.testset.name])
+            waits = waits_for(unit, self.place.store)
+            if waits:
+                return self._report(unit, Did.WAITS, sentence=waits)
             over = self.budget.refuses(unit.prefix) if self.budget else None
             if over:
                 return self._report(unit, Did.LEFT, sentence=over)

@@ -19,6 +19,7 @@ class Did(StrEnum):
     ELSEWHERE = "elsewhere"  # another judge works on it
     UNMEASURED = "unmeasured"  # observed here; another machine has the labels
     LEFT = "left"  # not started: it should end after the budget
+    WAITS = "waits"  # not started: a timing is compared with answers that are not there yet
 
 
 class UnitReport(Record):
@@ -43,6 +44,7 @@ def line_of(report: UnitReport) -> str:
         Did.NOTHING: "=",
         Did.UNMEASURED: "○",
         Did.LEFT: "…",
+        Did.WAITS: "…",
     }
     mark = "✗" if report.verdict not in (None, Verdict.OK) else marks[report.did]
     words = {
@@ -51,6 +53,7 @@ def line_of(report: UnitReport) -> str:
         Did.ELSEWHERE: report.sentence or "another judge works on it",
         Did.UNMEASURED: report.sentence,
         Did.LEFT: f"left: {report.sentence}",
+        Did.WAITS: f"waits: {report.sentence}",
     }
     text = words.get(report.did, f"{report.verdict}  {report.sentence}")
     again = " (measured without a container)" if report.did is Did.MEASURED else ""

@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 
 from judge.config import UsageError
-from judge.data.datasets import check_kind
-from judge.data.testset import TestSet
+from judge.data.datasets import check_kind, is_there
+from judge.data.testset import TestSet, read_testset
 from judge.evaluation.estimate import Cost, cost_of, speed_of
+from judge.evaluation.judged_answers import answers_with_forces, is_timed, with_labelled
 from judge.evaluation.plan import Circumstances, Planned, Step, TaskUnits, Unit, make_plan
 from judge.evaluation.request import Request, Scope, scope_of
 from judge.gc_pause import long_lived
@@ -22,7 +23,7 @@ from sandbox.drivers.gpu import Gpu
 from submissions.progress import Reporter
 from submissions.records import Submission
 from submissions.store.interface import Store
-from tasks.datasets.dataset import Structures, load_structures
+from tasks.datasets.dataset import Structures, load_structures, read_card
 from tasks.kind import Work
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite, Task
@@ -81,10 +82,23 @@ def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
         if request.rounds is not None:
             units = [unit for unit in units if task_of(unit) in request.rounds]
         facts = scope.cache.facts(dict.fromkeys(unit.submission.id for unit in units))
-        plan = _plan_from_facts(facts.values(), units, request.retry_held)
+        plan = _compared(data, scope, _plan_from_facts(facts.values(), units, request.retry_held))
     works = read_works(data, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
     return WorkPlan(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
+
+
+def _compared(data: Path, scope: Scope, plan: list[Planned]) -> list[Planned]:
+    """`plan`, in which each timing knows the units with which it is compared: also those that are not planned now."""
+    timed = {planned.unit.submission.id: planned.unit for planned in plan if is_timed(planned)}
+    tasks = [task for task in scope.suite.tasks if answers_with_forces(task) and is_there(data, task.dataset)]
+    if not timed or not tasks:
+        return plan
+    testsets = {task.dataset: read_testset(data, task.dataset) for task in tasks}
+    datasets = {*testsets, *(planned.unit.task.dataset for planned in plan if is_timed(planned))}
+    hidden = {name: read_card(data / name).hidden for name in datasets}
+    submissions = [unit.submission for unit in timed.values()]
+    return with_labelled(plan, make_units(submissions, tasks, testsets, scope.common, scope.rounds), hidden)
 
 
 def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here: bool = True) -> dict[str, Work]:
@@ -123,8 +137,12 @@ def make_units(
     common: Circumstances,
     rounds: Rounds = FIRST_ROUNDS,
 ) -> list[Unit]:
-    """Every submission at every task, submission by submission, in the first round or that of `rounds`."""
-    units_by_task = [(task, TaskUnits(task, KINDS[task.kind], testsets[task.dataset], common)) for task in tasks]
+    """Every submission at every task, submission by submission, in the first round or that of `rounds`.
+
+    Timings come last: their answers are compared with those of other tasks.
+    """
+    in_order = sorted(tasks, key=lambda task: task.traits.times)
+    units_by_task = [(task, TaskUnits(task, KINDS[task.kind], testsets[task.dataset], common)) for task in in_order]
     return [
         units.unit(submission, rounds.get(SubmissionTask(submission.id, task.name, task.dataset), 0) if rounds else 0)
         for submission in submissions

@@ -21,8 +21,7 @@ from tasks.model.calculator import BatchCalculator, offered
 from tasks.simulation.supercells import Counts
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Predictions
-from tasks.timing.consistency_check import UNDECIDED
-from tasks.timing.frame_answers import FrameAnswer, disagree, pack_answers, read_answers
+from tasks.timing.frame_answers import UNDECIDED, FrameAnswer, disagree, pack_answers, read_answers
 from tasks.timing.fresh_start import Answered
 from tasks.timing.single_frames import causes_of
 from tasks.timing.timing import timed

@@ -1,7 +1,8 @@
 """The consistency check: a fresh start of the model answers some timed frames again, and must agree with itself.
 
 A model could answer anything while it is timed. So a fresh start is asked in four stages, each in a random order
-(`tasks.timing.fresh_start`):
+(`tasks.timing.fresh_start`). In all but the second it also gets frames of tasks with labels, and its answers must be
+those by which its accuracy is judged (`tasks.timing.judged_frames`).
 
 1. Structures as the data set has them, as other tasks ask about them (`tasks.timing.small_frames`).
 2. Blocks, which are crystals of some atoms of a timed frame.
@@ -24,15 +25,14 @@ from tasks.kind import Observation
 from tasks.simulation.supercells import SINGLE, Counts, part_of, spread_over
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
-from tasks.timing.frame_answers import FrameAnswer, disagree, pack_answers, read_answers
+from tasks.timing.frame_answers import UNDECIDED, FrameAnswer, disagree, pack_answers, read_answers
 from tasks.timing.fresh_start import Answered
+from tasks.timing.judged_frames import JudgedVerdicts, compare_judged
 from tasks.timing.small_frames import contradicted, small_failures
 from tasks.timing.timing_plan import ConsistencyQuestion, TimingPlan
 
 # If more than this share of the checked frames disagree, or could not be decided, no time counts.
 VOID_SHARE = 0.1
-# Neither a contradiction nor a confirmation.
-UNDECIDED = (Cause.OVER_TIME, Cause.OUT_OF_MEMORY)
 
 
 class ConsistencyQuestions:
@@ -91,16 +91,24 @@ def part_of_row(plan: TimingPlan, index: int, counts: Counts, row: int) -> Count
 
 
 class ConsistencyVerdicts(NamedTuple):
-    """(n,) each, of all timed frames: whether a frame was checked, disagreed, or could not be decided."""
+    """(n,) each, of all timed frames: whether a frame was checked, disagreed, or could not be decided.
+
+    If the model is not the one whose accuracy is judged, every checked frame disagrees.
+
+    Args:
+        judged: the comparison with answers in tasks with labels; None of an observation without one.
+    """
 
     checked: NDArray[np.bool_]
     inconsistent: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
+    judged: JudgedVerdicts | None = None
 
     @property
     def void(self) -> bool:
         """Whether no time counts."""
-        return bool((self.inconsistent | self.undecided).sum() > VOID_SHARE * self.checked.sum())
+        failed = (self.inconsistent | self.undecided).sum() > VOID_SHARE * self.checked.sum()
+        return bool(failed) or (self.judged is not None and self.judged.void)
 
 
 def compare(
@@ -123,11 +131,14 @@ def compare(
     contradictions = contradicted(observation, n_atoms[kept], volumes)
     answers = {name: read_answers(observation, name, n_atoms[kept]) for name in ("kept", "again", "whole", "part")}
     checked, inconsistent, undecided = (np.zeros(n, np.bool_) for _ in range(3))
+    judged = compare_judged(observation)
+    other_model = judged is not None and bool(judged.different.any())
     for row, index in enumerate(kept):
         cause, volume = small[row] or failure[row], volumes[row]
         checked[index] = True
         undecided[index] = cause in UNDECIDED
         same = not disagree(answers["kept"][row], answers["again"][row], volume)
         extensive = not disagree(answers["whole"][row], answers["part"][row], volume)
-        inconsistent[index] = not undecided[index] and (cause != 0 or not (same and extensive) or contradictions[row])
-    return ConsistencyVerdicts(checked, inconsistent, undecided)
+        contradicts = cause != 0 or not (same and extensive) or contradictions[row] or other_model
+        inconsistent[index] = not undecided[index] and contradicts
+    return ConsistencyVerdicts(checked, inconsistent, undecided, judged)

@@ -12,7 +12,8 @@ subtracted. If the host was too noisy (`tasks.timing.timing`), there is no obser
 
 A fresh start of the model answers small frames and some timed frames again (`tasks.timing.consistency_check`). A frame
 on which the model disagrees with itself fails as INCONSISTENT; if more than a tenth of the checked frames disagree, or
-could not be decided, no time of the model counts. The same holds for some frames of the batches
+could not be decided, no time of the model counts. None counts, either, if it answers frames of tasks with labels
+otherwise than in these tasks (`tasks.timing.judged_frames`). The same holds for some frames of the batches
 (`tasks.timing.batched_frames`): if any disagrees, `n_batched_inconsistent`, `batched_time` does not count.
 
 **Failure cost.** A time has no trivial model, so W is declared: one second per atom, ten thousand times the 100 µs/atom
@@ -30,7 +31,6 @@ claiming to be out of memory.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ from tasks.timing.consistency_check import ConsistencyQuestions
 from tasks.timing.efficiency_metrics import TIME_METRICS, measure_times, time_contributions
 from tasks.timing.frame_answers import FrameAnswer, pack_answers
 from tasks.timing.fresh_start import FreshStart
+from tasks.timing.judged_frames import JudgedFrames
 from tasks.timing.single_frames import SingleFrameTimer, TimedFrame
 from tasks.timing.small_frames import SmallFrames
 from tasks.timing.timing import HostNoise, time_wire
@@ -130,17 +131,22 @@ class Efficiency:
         sizes: list[Counts] = [(int(a), int(b), int(c)) for a, b, c in counts[kept]]
         plan = TimingPlan(structures, parameters, watch.secret)
         small, questions = SmallFrames(plan, kept, sizes), ConsistencyQuestions(plan, kept, sizes)
+        judged = JudgedFrames.of(plan, kept, sizes, watch.judged or ())
         large, parts, members = questions.large, questions.parts, frames_of_batches(plan, observation)
-        n_frames = 2 * len(small.sources) + len(small.blocks) + len(large) + len(members) + len(parts)
+        n_small, n_large, n_parts = len(small.sources), len(large), len(parts)
+        n_timed, n_judged = n_large + len(members), len(judged.frames)
+        n_frames = 2 * n_small + len(small.blocks) + n_timed + n_parts + 3 * n_judged
         start = FreshStart(model, watch, plan.fresh_start(), n_frames)
-        early = start.ask_as_labelled(small.structures)
+        early = start.ask_as_labelled([*small.structures, *judged.early])
         in_blocks = start.ask([block.frame for block in small.blocks])
-        of_large = start.ask([*large, *members])
-        at_the_end = start.ask([*parts, *small.structures])
-        answers = small.pack(early, in_blocks, at_the_end[len(parts) :])
-        answers |= questions.pack(of_large[: len(large)], at_the_end[: len(parts)])
-        answers |= pack_alone(of_large[len(large) :])
-        return replace(observation, arrays={**observation.arrays, **answers})
+        of_large = start.ask([*large, *members, *judged.repeated])
+        at_the_end = start.ask([*parts, *small.structures, *judged.early])
+        late = at_the_end[n_parts:]
+        answers = small.pack(early[:n_small], in_blocks, late[:n_small])
+        answers |= questions.pack(of_large[:n_large], at_the_end[:n_parts])
+        answers |= pack_alone(of_large[n_large:n_timed])
+        answers |= judged.pack(early[n_small:], of_large[n_timed:], late[n_small:])
+        return Observation({**observation.arrays, **answers}, {**observation.notes, **judged.notes})
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: EfficiencyParameters, label_set: str | None

@@ -218,7 +218,9 @@ def _notes(
     if checks is None:
         notes["asked again"] = "no frame: no fresh start was asked"
     else:
-        checked, inconsistent, undecided = (int(check.sum()) for check in checks)
+        checked, inconsistent, undecided = (int(check.sum()) for check in checks[:3])
+        if checks.judged is not None:
+            notes["compared with tasks with labels"] = checks.judged.in_words
         void = "no time" if checks.void else ""
         notes["asked again"] = _check_note("frames", checked, inconsistent, undecided, void)
     if batches is not None and batches.checked:

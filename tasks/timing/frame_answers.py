@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 
 from tasks.kind import Observation
 from tasks.structures.frames import Float
+from tasks.structures.predictions import Cause
 
 ENERGY_TOLERANCE = 0.010  # eV/atom
 FORCE_TOLERANCE = 0.001  # eV/Å
 VIRIAL_TOLERANCE = 0.010  # eV/atom
 RELATIVE_TOLERANCE = 0.2
+# No answer: neither a contradiction nor a confirmation.
+UNDECIDED = (Cause.OVER_TIME, Cause.OUT_OF_MEMORY)
 
 
 class FrameAnswer(NamedTuple):

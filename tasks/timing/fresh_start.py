@@ -1,6 +1,6 @@
 """A fresh start of the model, which is asked about structures and transformed copies in a random order.
 
-It begins as a task with labels does: with structures as the data set has them, in batches. Of all that follows, every
+It begins as a task with labels does: with structures as data sets have them, in batches. Of all that follows, every
 frame is rotated and translated, and its atoms change their order; the answers are transformed back. The random numbers
 depend on the secret of the store, so nobody can know the questions or their order.
 """

@@ -90,6 +90,7 @@ class RandomStream(IntEnum):
     CHECKED = 6
     FRESH = 7
     BLOCKS = 8
+    JUDGED = 9
 
 
 class FramePair(NamedTuple):
@@ -190,6 +191,10 @@ class TimingPlan:
     def fresh_start(self) -> np.random.Generator:
         """The generator of the order and the transformations of the consistency check."""
         return self._rng(RandomStream.FRESH)
+
+    def judged_choice(self) -> np.random.Generator:
+        """The generator of the choice of frames from tasks with labels."""
+        return self._rng(RandomStream.JUDGED)
 
     def block_atoms(self, index: int, n_atoms: int, n: int) -> list[int]:
         """`n` different atoms of frame `index`, which has `n_atoms`; all, if there are no more."""
