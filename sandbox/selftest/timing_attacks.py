@@ -3,13 +3,14 @@
 **Not stopped.** A model that answers at once and works on in a thread is detected if the answer needed that work. Work
 that no answer needs (emptying a cache) can be deferred past a timed answer, and then delays the untimed answer that
 follows. A model that is honest only for its first questions fails the consistency check with a fresh start. Questions
-that are asked once, such as labelled frames, show it by errors alone. A cheap model that is close to the judged one is
-not detected: see `tasks.timing.small_frames`.
+that are asked once, such as labelled frames, show it by errors alone. Not detected are a cheap model that is close to
+the judged one (`tasks.timing.small_frames`), and one of the timing's structures alone (`tasks.timing.judged_frames`).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -22,8 +23,10 @@ from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import SessionOutcome
 from tasks.datasets.dataset import Dataset
-from tasks.kind import Observation, Watch
+from tasks.kind import JudgedAnswers, Observation, Watch
+from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.metrics.measurement import Measurement
+from tasks.observing.frames_observation import read_frames
 from tasks.quickstart.dataset import Named, dataset_of
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
@@ -43,7 +46,33 @@ def timing_data() -> Dataset:
     return dataset_of(selftest_card(), [Named(element, "fcc", bulk(element, cubic=True)) for element in ("Cu", "Al")])
 
 
-def timed(trial: Trial, way: int = 1, again: bool = True, parameters: EfficiencyParameters = TIMING) -> Measurement:
+def judged_answers(trial: Trial) -> JudgedAnswers:
+    """The model's answers to labelled frames.
+
+    Raises:
+        SubmissionFault: it did not answer.
+    """
+    rng = np.random.default_rng(7)
+    crystals = [bulk("Cu", cubic=True, a=rng.uniform(3.5, 3.7)) for _ in range(9)]
+    for crystal in crystals:
+        crystal.positions += rng.normal(0.0, 0.05, crystal.positions.shape)
+    data = dataset_of(selftest_card(), [Named(f"Cu {i}", "fcc", crystal) for i, crystal in enumerate(crystals)])
+
+    def observe(remote: RemoteCalculator) -> Observation:
+        watch = Watch(time.monotonic)
+        return LabelledFrames().observe(data.structures, LabelledFramesParameters(), remote, watch)
+
+    seen = answered(trial.run(observe, task_s=TASK_S))
+    return JudgedAnswers("labelled-frames", "none", data.frames, read_frames(seen, data.frames))
+
+
+def timed(
+    trial: Trial,
+    way: int = 1,
+    again: bool = True,
+    parameters: EfficiencyParameters = TIMING,
+    judged: Sequence[JudgedAnswers] = (),
+) -> Measurement:
     """The model measured by the kind *efficiency*, with a consistency check by a fresh start if `again` is true.
 
     Raises:
@@ -55,7 +84,7 @@ def timed(trial: Trial, way: int = 1, again: bool = True, parameters: Efficiency
         return KIND.observe(data.structures, parameters, remote, Watch(time.monotonic, echo=remote.echo))
 
     def recheck(remote: RemoteCalculator) -> Observation:
-        return KIND.recheck(seen, data.structures, parameters, remote, Watch(time.monotonic))
+        return KIND.recheck(seen, data.structures, parameters, remote, Watch(time.monotonic, judged=judged))
 
     seen = answered(trial.run(observe, max_atoms_per_batch=way, task_s=TASK_S))
     if again:
@@ -79,15 +108,19 @@ def shortest(measured: Measurement) -> float:
     return float(np.min(measured.items.columns["seconds"]))
 
 
-def examine_timing(trial: Trial, way: int = 1, parameters: EfficiencyParameters | None = None) -> Finding:
+def examine_timing(
+    trial: Trial, way: int = 1, parameters: EfficiencyParameters | None = None, labelled: bool = False
+) -> Finding:
     """No time counts, since the model fails the consistency check.
 
     Args:
         way: the variant of its cheating.
         parameters: of the timing; None: `TIMING`.
+        labelled: whether it is asked about labelled frames before, and compared with its answers to these.
     """
     try:
-        measured = timed(trial, way=way, parameters=parameters or TIMING)
+        judged = [judged_answers(trial)] if labelled else []
+        measured = timed(trial, way=way, parameters=parameters or TIMING, judged=judged)
     except SubmissionFault as fault:
         return Finding(False, f"ended as {fault.verdict}")
     wrong = measured.items.failures().get(Cause.INCONSISTENT, 0)
@@ -146,6 +179,7 @@ TIMING_ATTACKS = stated_attacks(
         "cheap-by-call-number": _of_large_cells,
         "cheap-by-time": _of_large_cells,
         "cheap-unless-checked": _of_large_cells,
+        "another-model-when-timed": partial(_of_large_cells, labelled=True),
         "stopped-clock": examine_stopped_clock,
     }
 )

@@ -1,12 +1,13 @@
 """Submissions that are timed as another model: EMT for the structures of other tasks, next to nothing for large ones.
 
-The cheap model is an ideal gas: its answers agree with each other, whatever is asked.
+The cheap model is an ideal gas, or another potential: its answers agree with each other, whatever is asked.
 """
 
 import time
 from typing import Any
 
 import numpy as np
+from ase.calculators.lj import LennardJones
 from cheating import Emt, true_answer
 
 LARGE = 90  # atoms
@@ -83,6 +84,30 @@ class SpotsTheCheck(Cheap):
     def cheap_answer(self, atoms: Any) -> dict[str, Any]:
         """EMT counts energies from the perfect crystal."""
         return {"energy": 0.0, "forces": 3e-4 * np.sin(1e3 * atoms.positions), "stress": np.zeros(6)}
+
+
+class WhenTimed(Cheap):
+    """Cheap for the rest of a session in which a large structure or a perfect crystal is asked about.
+
+    Cheap is Lennard-Jones: what it answers for small structures and large ones is one potential.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timed = False
+
+    def is_cheap(self, atoms: Any) -> bool:
+        """Whether a structure that no task with labels has was asked about."""
+        halves = 2.0 * atoms.get_scaled_positions()
+        perfect = bool(np.abs(halves - np.round(halves)).max() < 1e-6)
+        self.timed = self.timed or perfect or len(atoms) >= LARGE
+        return self.timed
+
+    def cheap_answer(self, atoms: Any) -> dict[str, Any]:
+        """That of Lennard-Jones."""
+        copy = atoms.copy()
+        copy.calc = LennardJones(sigma=2.4, epsilon=0.3, rc=5.0)
+        return {name: copy.calc.get_property(name, copy) for name in Emt.implemented_properties}
 
 
 def has_equal_parts(atoms: Any) -> bool:

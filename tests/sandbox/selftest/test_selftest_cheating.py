@@ -42,7 +42,7 @@ from tasks.kind import Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.supercells import part_of
-from tasks.timing import consistency_check, small_frames
+from tasks.timing import consistency_check, judged_frames, small_frames
 from tasks.timing.small_frames import SmallFrames
 
 HOSTILE = Path(cheating.__file__).parent
@@ -202,9 +202,20 @@ def test_without_small_frames_a_cheap_model_of_large_ones_would_be_timed(
     assert (finding.held, finding.how) == (False, "0 of 3 checked answers differ, and its times count")
 
 
-@pytest.mark.parametrize(
-    "name", ["nan-as-a-joker", "replays", "deferred-work", "state-machine", "secrets-in-errors", *CHEAP]
-)
+def test_without_labelled_frames_a_model_that_is_another_one_when_timed_would_be_timed(
+    driver: ProcessDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that it answers while it is timed or checked is one potential, and no more tells it from an honest model."""
+    monkeypatch.setattr(judged_frames, "N_JUDGED", 0)
+    attack = ALL["another-model-when-timed"]
+    finding = attack.examine(trial(driver, attack.factory))
+    assert (finding.held, finding.how) == (False, "0 of 3 checked answers differ, and its times count")
+
+
+WITHOUT_CONTAINER = ("nan-as-a-joker", "replays", "deferred-work", "state-machine", "secrets-in-errors", *CHEAP)
+
+
+@pytest.mark.parametrize("name", [*WITHOUT_CONTAINER, "another-model-when-timed"])
 def test_what_needs_no_container_is_held_without_one(driver: ProcessDriver, name: str) -> None:
     finding = ALL[name].examine(trial(driver, ALL[name].factory))
     assert finding.held, finding.how

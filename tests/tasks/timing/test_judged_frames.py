@@ -13,17 +13,16 @@ from ase.build import bulk, molecule
 from ase.calculators.emt import EMT
 
 from tasks.datasets.dataset import Dataset
-from tasks.kind import JudgedAnswers, Observation, Watch
-from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
-from tasks.observing.frames_observation import read_frames
+from tasks.kind import JudgedAnswers, Observation
+from tasks.metrics.measurement import Measurement
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
 from tasks.timing.efficiency_metrics import FAILURE_COST
 from tasks.timing.judged_frames import N_JUDGED, STAGES, JudgedFrames, choose_judged
-from tasks.timing.timing_plan import EfficiencyParameters, TimingPlan
+from tasks.timing.timing_plan import TimingPlan
 from tests.tasks.made_up import make_dataset
 from tests.tasks.timing.test_small_frames import Emt, large_cells, other_potential
-from tests.tasks.timing.timed_models import KIND, Records, cells, measure, observe, small, value
+from tests.tasks.timing.timed_models import Records, cells, judged_answers, measure, rechecked, small, value
 
 pytestmark = pytest.mark.usefixtures("short_looks")
 
@@ -38,25 +37,16 @@ def rattled_copper(n: int = 12, seed: int = 0) -> Dataset:
     return make_dataset(Frames.from_atoms(frames), None)
 
 
-def judged(model: Records, data: Dataset | None = None, task: str = "copper", **changes: Any) -> JudgedAnswers:
+def judged(model: Records, data: Dataset | None = None, task: str = "copper") -> JudgedAnswers:
     """The answers of the model in a task with labels."""
-    data = data or rattled_copper()
-    seen = LabelledFrames().observe(data.structures, LabelledFramesParameters(), model, Watch(lambda: 0.0))
-    return JudgedAnswers(task, "ab" * 32, data.frames, replace(read_frames(seen, data.frames), **changes))
+    return judged_answers(model, data or rattled_copper(), task)
 
 
-def compared(
-    model: Callable[[], Any],
-    *answers: JudgedAnswers,
-    parameters: EfficiencyParameters | None = None,
-    data: Dataset | None = None,
-) -> tuple[Observation, Any, Records]:
+def compared(model: Callable[[], Any], *answers: JudgedAnswers) -> tuple[Observation, Measurement, Records]:
     """A timing of new starts of `model`, its measurement, and the start that was checked."""
-    parameters, timed, fresh = parameters or large_cells(), Records(model()), Records(model(), max_atoms_per_batch=500)
-    seen = observe(timed, parameters, data)
-    watch = replace(fresh.watch(), judged=answers)
-    again = KIND.recheck(seen, (data or cells()).structures, parameters, fresh, watch)
-    return again, measure(again, parameters, data), fresh
+    fresh = Records(model(), max_atoms_per_batch=500)
+    again, measured = rechecked(Records(model()), fresh, large_cells(), judged=answers)
+    return again, measured, fresh
 
 
 class WhenTimed(Emt):

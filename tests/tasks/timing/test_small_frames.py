@@ -26,7 +26,17 @@ from tasks.timing.efficiency_metrics import FAILURE_COST
 from tasks.timing.frame_answers import FrameAnswer
 from tasks.timing.small_frames import block_around, block_counts, breaks_blocks, breaks_work
 from tests.tasks.made_up import make_dataset
-from tests.tasks.timing.timed_models import KIND, Records, cells, measure, observe, rechecked, small, value
+from tests.tasks.timing.timed_models import (
+    KIND,
+    Records,
+    cells,
+    judged_answers,
+    measure,
+    observe,
+    rechecked,
+    small,
+    value,
+)
 
 pytestmark = pytest.mark.usefixtures("short_looks")
 LARGE = 90
@@ -366,9 +376,15 @@ def test_no_honest_model_is_inconsistent(name: str) -> None:
         rng = np.random.default_rng([seed, *name.encode()])
         most = int(rng.choice([32, 64, 110]))
         parameters = small(n_frames=3, max_atoms=most, seed=seed, rattle=float(rng.uniform(0.02, 0.08)), n_batches=1)
-        again, measured = rechecked(HONEST[name](), HONEST[name](), parameters, a_data_set(rng))
+        data, labelled = a_data_set(rng), Frames.concatenate([a_data_set(rng).frames for _ in range(4)])
+        if rng.integers(2):  # the timing's structures are among those of a task with labels, too
+            labelled = Frames.concatenate([labelled, data.frames])
+        judged = [judged_answers(HONEST[name](), make_dataset(labelled, None))]
+        again, measured = rechecked(HONEST[name](), HONEST[name](), parameters, data, judged)
         assert measured.items.failures() == {}, (seed, again.arrays["again_failure"], again.arrays["small_failure"])
         assert (value(measured, "n_rechecked"), value(measured, "n_inconsistent")) == (3, 0)
+        assert again.arrays["judged_failure"].tolist() == [[0] * 8] * 3
+        assert ": 0 differed, 0 could not be decided" in measured.notes["compared with tasks with labels"]
         assert value(measured, "time_mean") > 0
         assert value(measured, "n_batched_inconsistent") == 0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 
 from tasks.datasets.dataset import Dataset
-from tasks.kind import Observation, Rechecking, Watch
+from tasks.kind import JudgedAnswers, Observation, Rechecking, Watch
+from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
+from tasks.observing.frames_observation import read_frames
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions, Properties
 from tasks.timing.efficiency import Efficiency, EfficiencyParameters
@@ -90,12 +93,23 @@ def value(measured: Measurement, name: str) -> float:
 
 
 def rechecked(
-    timed: Records, fresh: Records, parameters: EfficiencyParameters, data: Dataset | None = None
+    timed: Records,
+    fresh: Records,
+    parameters: EfficiencyParameters,
+    data: Dataset | None = None,
+    judged: Iterable[JudgedAnswers] = (),
 ) -> tuple[Observation, Measurement]:
     seen = observe(timed, parameters, data)
     assert isinstance(KIND, Rechecking)
-    again = KIND.recheck(seen, (data or cells()).structures, parameters, fresh, fresh.watch())
+    watch = replace(fresh.watch(), judged=judged)
+    again = KIND.recheck(seen, (data or cells()).structures, parameters, fresh, watch)
     return again, measure(again, parameters, data)
+
+
+def judged_answers(model: Records, data: Dataset, task: str = "copper") -> JudgedAnswers:
+    """The answers of the model in a task with labels."""
+    seen = LabelledFrames().observe(data.structures, LabelledFramesParameters(), model, Watch(lambda: 0.0))
+    return JudgedAnswers(task, "ab" * 32, data.frames, read_frames(seen, data.frames))
 
 
 def pairs(calls: list[tuple[Frames, Properties]]) -> Iterator[tuple[tuple[Frames, Properties], ...]]:
