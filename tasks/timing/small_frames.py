@@ -21,7 +21,8 @@ A structure that states a charge or a spin multiplicity is no such copy if it is
 
 **Not detected.** A cheap model of the timed frames that comes as close as this to the judged one, such as springs that
 are fitted to it; a cheap stress, if energy and forces are right; a model that is cheap for the first questions or
-seconds of every session, if its forces are not zero: the errors of other tasks show that.
+seconds of every session, if its forces are not zero: the errors of other tasks show that. A model that is cheap in the
+whole of every start that times or checks is detected by `tasks.timing.judged_frames`.
 """
 
 from __future__ import annotations
