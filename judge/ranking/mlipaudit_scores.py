@@ -57,7 +57,11 @@ def audit_facts(suite: Suite) -> MlipAuditFacts | None:
         for name, benchmark in facts.benchmarks.items()
         if name in named
     }
-    slips = tuple(s for s in facts.slips if s.benchmark in named and set(s.metrics) <= set(_ERRORS[s.benchmark]))
+    slips = tuple(
+        slip.model_copy(update={"metrics": metrics})
+        for slip in facts.slips
+        if slip.benchmark in named and (metrics := tuple(m for m in slip.metrics if m in _ERRORS[slip.benchmark]))
+    )
     return facts.model_copy(update={"benchmarks": kept, "slips": slips})
 
 
@@ -178,7 +182,8 @@ def _errors(items: Items, column: str, result: Result, unit: str) -> _MetricErro
     values = np.where(np.isfinite(errors), errors, np.nan)
     order = (*np.flatnonzero(supported), *np.flatnonzero(unsupported))
     clusters = tuple(f"{result.task}: {items.cluster[i]}" for i in order)
-    return _MetricErrors(Measured(values, unit, n_unsupported=int(unsupported.sum())), clusters)
+    any_nan = bool((scored & (items.cause == Cause.NON_FINITE)).any())
+    return _MetricErrors(Measured(values, unit, n_unsupported=int(unsupported.sum()), any_nan=any_nan), clusters)
 
 
 def _scored_items(items: Items, where: str) -> Bool:
@@ -210,7 +215,7 @@ def _merged(tables: Sequence[Mapping[str, _MetricErrors]], elements_per_item: bo
         values = np.concatenate([part.values for part in parts])
         n_failed, n_unsupported = sum(part.n_failed for part in parts), sum(part.n_unsupported for part in parts)
         counts = (n_failed, n_unsupported) if elements_per_item else (n_failed + n_unsupported, 0)
-        measured = Measured(values, parts[0].unit, *counts)
+        measured = Measured(values, parts[0].unit, *counts, any_nan=any(part.any_nan for part in parts))
         merged[metric] = _MetricErrors(measured, _clusters([table[metric] for table in tables]))
     return merged
 

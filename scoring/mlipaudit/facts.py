@@ -50,6 +50,7 @@ class AuditMetric(ReleasePart):
         over_frames: items are trajectories, combined in this way; None: items are numbers.
         by_group: items belong to groups, e.g. residues to their type; None: they do not.
         one_failure_is_all: True: one failed item makes the whole metric 0.
+        one_nan_is_all: True: one item that the model answered with NaN does.
     """
 
     unit: Text
@@ -62,6 +63,7 @@ class AuditMetric(ReleasePart):
     over_frames: FrameAverage | None = None
     by_group: ByGroup | None = None
     one_failure_is_all: bool = False
+    one_nan_is_all: bool = False
 
     @model_validator(mode="after")
     def _can_be_scored(self) -> Self:
@@ -114,6 +116,7 @@ class Override(ReleasePart):
     over_frames: FrameAverage | None = None
     by_group: ByGroup | None = None
     one_failure_is_all: bool | None = None
+    one_nan_is_all: bool | None = None
 
 
 class Slip(ReleasePart):

@@ -30,6 +30,7 @@ class Measured:
         n_failed: number of failed items that are not among the values.
         n_unsupported: number of items that were left out because of unsupported elements, not among the values.
         groups: by item, if the metric has groups.
+        any_nan: whether the model answered an item with NaN; a NaN among listed values says so too.
     """
 
     values: Sequence[Item] | Float
@@ -37,6 +38,13 @@ class Measured:
     n_failed: int = 0
     n_unsupported: int = 0
     groups: Sequence[str] | None = None
+    any_nan: bool = False
+
+    @property
+    def answered_nan(self) -> bool:
+        """Whether the model answered an item with NaN. In an array NaN only says that the item failed."""
+        listed = [] if isinstance(self.values, np.ndarray) else self.values
+        return self.any_nan or any(isinstance(item, float) and item != item for item in listed)
 
 
 class Scored(NamedTuple):
@@ -79,6 +87,8 @@ def scored(
         return Scored(None, None, None, 0, 0)
     value = _mean_score(values, failed, measured.groups, metric, alpha, n_zero)
     if metric.one_failure_is_all and (failed.any() or measured.n_failed):
+        value = 0.0
+    if metric.one_nan_is_all and measured.answered_nan:
         value = 0.0
     if not succeeded.any():
         return Scored(value, None, None, n_items, n_items)

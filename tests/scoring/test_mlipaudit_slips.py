@@ -74,3 +74,34 @@ def test_slips_of_the_nudged_elastic_band() -> None:
     for one_failed in (bands(0.04, None), bands(0.04, n_failed=1)):
         assert value(one_failed, PUBLISHED, "nudged_elastic_band") == 0
         assert value(one_failed, CORRECTED, "nudged_elastic_band") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "metric"),
+    [
+        ("conformer_selection", "mae"),
+        ("conformer_selection", "rmse"),
+        ("dihedral_scan", "barrier_height_abs_error"),
+        ("reactivity", "activation_energy_abs_error"),
+    ],
+)
+def test_slip_one_nan_fails_all(benchmark: str, metric: str) -> None:
+    def errors(*values: float | None, any_nan: bool = False) -> Table:
+        return {benchmark: {metric: Measured(values, "kcal/mol", any_nan=any_nan)}}
+
+    for nan_answered in (errors(0.1, nan), errors(0.1, None, any_nan=True)):
+        assert value(nan_answered, PUBLISHED, benchmark, metric) == 0
+        assert value(nan_answered, CORRECTED, benchmark, metric) == 0.5
+    for variant in Variant:  # an item that raised costs itself alone
+        assert value(errors(0.1, None), variant, benchmark, metric) == 0.5
+    assert "one energy is NaN" in term(errors(0.1), PUBLISHED, benchmark, metric).rule
+
+
+def test_a_nan_among_tautomers_and_complexes_costs_its_item_alone() -> None:
+    for benchmark, metric in (
+        ("tautomers", "abs_deviation"),
+        ("noncovalent_interactions", "interaction_energy_abs_error"),
+    ):
+        table: Table = {benchmark: {metric: Measured([0.0, nan], "kcal/mol")}}
+        for variant in Variant:
+            assert value(table, variant, benchmark, metric) == 0.5

@@ -79,6 +79,16 @@ def test_mlipaudit_by_hand_per_item() -> None:
     assert problems == []
 
 
+@pytest.mark.parametrize(("cause", "published"), [(Cause.NON_FINITE, 0.0), (Cause.ERROR, 0.5)])
+def test_as_published_a_nan_takes_all_reactions_and_a_call_that_raised_takes_one(
+    cause: Cause, published: float
+) -> None:
+    answers = items([0.0, math.nan], [Cause.NONE, cause])
+    by_model, _ = scored(replace(AUDIT, tasks=(DBH24,)), [A], [ok(A, DBH24)], {"dbh24": answers})
+    assert by_model[A.id].corrected[MLIPAUDIT].value == pytest.approx(0.5)
+    assert by_model[A.id].as_published[MLIPAUDIT].value == pytest.approx(published)
+
+
 def test_as_published_keeps_the_slip_of_the_tautomers() -> None:
     """2 kcal/mol against 0.05, which is in kcal/mol in the program, and in eV (1.153 kcal/mol) in the documentation."""
     tautomers = audited("tautomers", "tautomers")
