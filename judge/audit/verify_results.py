@@ -17,6 +17,7 @@ from judge.records.attempts import read_histories, unit_prefix
 from judge.records.decisions import read_decisions
 from judge.records.items_file import result_path, unpack_items
 from judge.records.manifest import Defect, sha256
+from judge.records.observation_file import observation_path, read_observation
 from judge.records.published_submissions import record_path, why_misnamed
 from judge.records.records import End, Result
 from judge.records.results import load_results, read_record
@@ -26,6 +27,7 @@ from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset
 from tasks.suites.suite import Suite, Task
+from tasks.timing.judged_frames import has_energies_of, judged_observations
 
 
 class SubmissionCheck(NamedTuple):
@@ -130,6 +132,7 @@ def _check(context: VerificationContext, row: _CheckedResult) -> tuple[list[Defe
         return [Defect(row.key, why) for why in (*stored_defects, reason)], 0.0
     difference, largest = compare(row.result, measured.result)
     differences = [difference] if difference else [] if stored_defects else _changed_items(context, row, measured)
+    differences += [] if differences or stored_defects else _copied_answers(context, row)
     remedy = f"restore it, or judge rejudge {row.result.submission}"
     return [Defect(row.key, why) for why in (*stored_defects, *(f"{each}: {remedy}" for each in differences))], largest
 
@@ -176,3 +179,17 @@ def _changed_items(context: VerificationContext, row: _CheckedResult, measured: 
     except ValueError:
         return ["its items table cannot be read"]
     return [] if is_same else ["its items differ when they are measured again"]
+
+
+def _copied_answers(context: VerificationContext, row: _CheckedResult) -> list[str]:
+    """A line for each task whose answers a timing was compared with, if they are not those that are stored of it."""
+    digest = row.result.provenance.observation
+    if digest is None or not row.task.traits.times:
+        return []
+    observation, store = read_observation(context.store, digest), context.store
+    return [
+        f"the answers that it was compared with are not those of observation {judged}"
+        for judged in judged_observations(observation)
+        if store.exists(observation_path(judged))
+        and not has_energies_of(observation, judged, read_observation(store, judged))
+    ]

@@ -201,6 +201,19 @@ def _repeats(frame: Frames, most_atoms: int, most_pairs: float) -> Counts:
     return repeats(frame.cell[0], frame.pbc[0].tolist(), n, round(SMALLEST_SHARE * most_atoms), most_atoms)
 
 
+def judged_observations(observation: Observation) -> tuple[str, ...]:
+    """The sha256 of the observations with which that of a timing was compared."""
+    return tuple(line.split()[1] for line in observation.notes.get(NOTE, "").splitlines())
+
+
+def has_energies_of(observation: Observation, digest: str, judged: Observation) -> bool:
+    """Whether the stored energies in that of a timing are those in `judged`, which has this sha256."""
+    rows = observation.arrays["judged_task"] == judged_observations(observation).index(digest)
+    number, energy = observation.arrays["judged_index"][rows], observation.arrays["judged_stored_energy"][rows]
+    known = judged.arrays["energy"]
+    return bool((number < len(known)).all() and np.array_equal(known[number], energy))
+
+
 class JudgedVerdicts(NamedTuple):
     """(j,) each: whether the answers to a judged frame differed from the stored ones, or could not be decided.
 

@@ -13,12 +13,14 @@ from rich.console import Console
 from judge.evaluation.request import Request
 from judge.evaluation.unit_report import Did
 from judge.evaluation.work_plan import plan_work
-from judge.records.observation_file import read_observation
-from judge.records.records import Result
+from judge.records.attempts import read_histories
+from judge.records.observation_file import read_observation, store_observation
+from judge.records.records import End, Result
 from sandbox.verdict import Verdict
 from submissions.progress import Reporter
 from tasks.datasets.card import Card, LabelSet
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
+from tasks.kind import Observation
 from tasks.structures.frames import Frames
 from tests.tasks.made_up import make_dataset
 from tests.world.small_data import SUITE
@@ -125,6 +127,28 @@ def test_a_timing_comes_last_and_states_what_it_was_compared_with(timing_world: 
         assert (speed.metrics["time_mean"].value is None) == (differed > 0)
     status, out, err = world.run_here("verify", "--all")
     assert status == 0, out + err
+
+
+def test_answers_that_were_not_those_of_the_task_are_found_though_the_result_is_signed(timing_world: World) -> None:
+    world = timing_world
+    submission = world.submit("honest")
+    world.evaluate()
+    world.write_settings()
+    speed = results(world)["speed"]
+    seen = read_observation(world.store, str(speed.provenance.observation))
+    arrays = dict(seen.arrays)
+    for name in ("stored", "early", "late"):
+        arrays[f"judged_{name}_energy"] = arrays[f"judged_{name}_energy"] + 1e-3
+    digest = store_observation(world.store, Observation(arrays, seen.notes))
+    (prefix,) = [p for p in read_histories(world.store, [submission.id]) if "/speed/" in p]
+    end = End.read(world.store.get(f"{prefix}1/end.json")).model_copy(update={"observation": digest})
+    world.store.put(f"{prefix}1/end.json", end.model_dump_json().encode())
+    world.evaluate()
+    assert results(world)["speed"].provenance.observation == digest
+    status, out, _ = world.run_here("verify", "--all")
+    assert status == 1
+    (line,) = {line for line in out.splitlines() if "compared with" in line and "copper" not in line}
+    assert "are not those of observation" in line
 
 
 def test_a_timing_waits_for_one_task_with_labels(timing_world: World) -> None:
