@@ -49,6 +49,32 @@ def absent_names(*numbers):
 
 
 @reported
+def links(*numbers):
+    """By links, which are not followed."""
+    return looked_up(numbers, os.lstat, lambda place: f"{LINKS}/{place}")
+
+
+@reported
+def attributes(*numbers):
+    """By extended attributes of files, which have none: no engine keeps them in a layer."""
+    return looked_up(numbers, lambda path: attribute(path, "user.selftest"), lambda place: f"{NAMES}/{place}")
+
+
+@reported
+def access_lists(*numbers):
+    """By the access lists of files."""
+    return looked_up(numbers, lambda path: attribute(path, "system.posix_acl_access"), lambda place: f"{NAMES}/{place}")
+
+
+def attribute(path, name):
+    """The extended attribute of a file; None if it has none."""
+    try:
+        return os.getxattr(path, name, follow_symlinks=False)
+    except OSError:
+        return None
+
+
+@reported
 def targets(*numbers):
     """By the targets of links, which are too long for an inode."""
     return looked_up(numbers, os.readlink, lambda place: f"{LINKS}/{place}")

@@ -77,7 +77,7 @@ def no_other_start() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("way", ["names", "absent_names", "targets", "blocks"])
+@pytest.mark.parametrize("way", ["names", "absent_names", "links", "attributes", "access_lists", "targets", "blocks"])
 @pytest.mark.parametrize(("cold_start", "least", "most"), [("required", 0.46, 0.54), ("off", 0.0, 0.3)])
 def test_what_a_container_has_looked_up(
     run_dir: RunDir, images: docker.DockerClient, way: str, cold_start: ColdStart, least: float, most: float
