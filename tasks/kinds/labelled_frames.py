@@ -110,14 +110,15 @@ def energy_sums(counts: Float, labels: Float, predicted: Float, average: Average
         counts, labels, predicted: as of `energy_errors`.
         failure_cost: of the metric [eV/atom].
     """
-    answered, power = np.isfinite(average.sums) & (average.counts > 0), 2 if average.root else 1
-    if clipped_sum(average.sums[answered], failure_cost**power, 1) <= failure_cost**power:
+    labelled, power = average.counts > 0, 2 if average.root else 1
+    counts, differences = counts[labelled], (predicted - labels)[labelled]
+    fit_charge = clipped_sum(average.sums[labelled], failure_cost**power, 1)
+    errors = penalised_errors(counts, differences / counts.sum(axis=1), fit_charge, failure_cost, power)
+    if errors is None:
         return None
-    n_atoms, difference = counts.sum(axis=1), predicted - labels
-    shift = composition_energy(counts, difference, np.isfinite(difference))
-    per_atom = difference / n_atoms, shift / n_atoms
-    errors = penalised_errors(counts / n_atoms[:, None], *per_atom, failure_cost, power)
-    return None if errors is None else np.where(average.counts > 0, errors**power, 0.0)
+    sums = np.zeros(len(labelled))
+    sums[labelled] = errors**power
+    return sums
 
 
 def _errors(labelled: Bool, count: Float | float, absolute: Float, square: Float) -> Errors:
@@ -174,7 +175,7 @@ class LabelledFrames(AsksEachStructure):
 
     name: str = "labelled_frames"
     observe_version: int = 2
-    measure_version: int = 4  # since 4 the items have the errors of the trivial model
+    measure_version: int = 5  # since 5 the shift of the penalised errors of energy is fitted to fixed sets of frames
     parameters: type[Parameters] = LabelledFramesParameters
     asks_for = ALL_PROPERTIES
     traits: Traits = Traits(

@@ -1,59 +1,68 @@
 """The shift of energies for the penalised error: one under which failing does not improve the error.
 
-With y the differences of energies per atom of the answered frames, X the shares of the elements in each frame, s one
-constant per element and W the failure cost, the cost of s is Σ min(|y − X s|, W)^p, p = 2 for RMSE and 1 for MAE. The
-penalised error takes
+With y the differences of energies per atom, X the shares of the elements in each frame, s one constant per element and
+W the failure cost, the charge of s is Σ min(|y − X s|, W)^p, p = 2 for RMSE and 1 for MAE, with W^p for a failed frame.
+The penalised error has the shift with the least charge among
 
-    the cost of the least-squares fit (`tasks.structures.composition`), or, if this is lower,
-    the least cost of any s, where the frame with the largest error counts W.
+    the least-squares fit (`tasks.structures.composition`), if all frames are answered;
+    the candidates, for whose charge the frame with the largest error counts W, as one that failed does.
 
-A model that fails at some frames pays W for each, and at best the least cost of the others. The second line offers the
-same s to a model that answers, and asks W for one frame only. So the error of a model never improves when it fails at
-more frames. The least-squares fit counts wherever no frame is worth W, as in any set without errors near W.
-
-This is proved where the least cost is exact: if all frames have one composition or one element; and where the cost of
-the fit is at most W^p, since one failure costs as much. With several constants it is the lowest cost that
-`tasks.metrics.shift_search` finds.
+Each candidate depends on the answers to a set of frames alone (`tasks.metrics.shift_candidates`), and exists if all of
+them are answered. The sets are the same for every model. So a model that answers more has each candidate that it would
+have if it failed, and no frame is charged more. Hence no failure improves the error, whatever the answers are.
+If all frames have one composition, the candidate is the number with the least charge, which is found exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 import numpy as np
 
-from tasks.metrics.shift_search import candidates
-from tasks.structures.frames import Bool, Float
+from tasks.metrics.shift_candidates import fit_within, fits, frame_sets
+from tasks.structures.frames import Float
 
 SAME_COMPOSITION = 1e-12  # shares of an element that differ by less are equal
 N_CENTRES = 8  # of the centres with the lowest costs: their costs are computed again without rounding of large sums
+N_DESCENT = 20  # steps from the best candidate
+N_AT_ONCE = 10**6  # errors in memory
 
 
-def penalised_errors(shares: Float, differences: Float, fit: Float, failure_cost: float, power: int) -> Float | None:
-    """(n,) |error| of each frame [eV/atom] under the shift of the penalised error; None: `fit` is that shift.
+def penalised_errors(
+    counts: Float, differences: Float, fit_charge: float, failure_cost: float, power: int
+) -> Float | None:
+    """(n,) |error| of each frame [eV/atom] under the shift of the penalised error; None: that of the least-squares fit.
 
     A frame that counts W has that error or a larger one; one that failed has NaN.
 
     Args:
-        shares: (n, k) the share of each element in the atoms of each frame.
+        counts: (n, k) atoms of each element.
         differences: (n,) predicted minus reference [eV/atom], NaN where failed.
-        fit: (n,) the shift of the least-squares fit [eV/atom].
+        fit_charge: Σ min(|error|, W)^power under the least-squares fit; not read where a frame failed.
         failure_cost: W [eV/atom].
         power: 2 for the root of the mean square, 1 for the mean.
     """
-    errors = differences - fit
-    answered = np.isfinite(errors)
-    limit = clipped_sum(errors[answered], failure_cost, power)
-    if limit <= failure_cost**power:
+    answered = np.isfinite(differences)
+    everything, best = bool(answered.all()), None
+    least = fit_charge if everything else np.inf
+    if least <= failure_cost**power or not answered.any():
         return None
-    least = None
-    for shift in _shifts(shares, errors, answered, failure_cost, power):
-        shifted = np.abs(errors - shift)
-        largest = np.nanargmax(shifted)
-        shifted[largest] = max(shifted[largest], failure_cost)
-        if (value := clipped_sum(shifted[answered], failure_cost, power)) < limit:
-            least, limit = shifted, value
-    return least
+    counts = counts[:, counts.any(axis=0)]
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    x, y = shares[answered], differences[answered]
+    for some in candidates(counts, shares, differences, failure_cost, power):
+        charges = _charges(x, y, some, failure_cost, power, everything)
+        if charges.min() < least:
+            best, least = some[charges.argmin()], charges.min()
+    for constants in _descent(x, y, best, failure_cost, power) if everything and best is not None else ():
+        if (charge := _charges(x, y, constants, failure_cost, power, everything)[0]) < least:
+            best, least = constants[0], charge
+    if best is None:
+        return None
+    errors = np.abs(differences - shares @ best)
+    if everything:
+        errors[errors.argmax()] = max(errors.max(), failure_cost)
+    return np.asarray(errors)
 
 
 def clipped_sum(errors: Float, failure_cost: float, power: int) -> float:
@@ -61,19 +70,45 @@ def clipped_sum(errors: Float, failure_cost: float, power: int) -> float:
     return float((np.minimum(np.abs(errors), failure_cost) ** power).sum())
 
 
-def _shifts(shares: Float, errors: Float, answered: Bool, failure_cost: float, power: int) -> Iterable[Float | float]:
-    """Shifts among which one has the least cost, each (n,) or the same for all frames [eV/atom]."""
-    if np.ptp(shares[answered], axis=0).max() < SAME_COMPOSITION:
-        return centres(errors[answered], failure_cost, power)
-    return (shares @ constants for constants in candidates(shares, errors, answered, failure_cost, power))
+def candidates(counts: Float, shares: Float, differences: Float, failure_cost: float, power: int) -> Iterator[Float]:
+    """(c, k) constants per element, some at a time; the first, zeros, depend on no answer."""
+    answered, k = np.isfinite(differences), shares.shape[1]
+    yield np.zeros((1, k))
+    if np.ptp(shares, axis=0).max() < SAME_COMPOSITION:
+        yield np.repeat(centres(differences[answered], failure_cost, power)[:, None], k, axis=1)
+        return
+    for rows in frame_sets(counts):
+        usable = rows[answered[rows].all(axis=1)]
+        if usable.size:
+            yield fits(shares[usable], differences[usable], failure_cost, power)
+
+
+def _descent(x: Float, y: Float, s: Float, failure_cost: float, power: int) -> Iterator[Float]:
+    """(1, k) constants on the way from `s` (k,) to a least charge nearby: these depend on all answers."""
+    constants = s[None]
+    for _ in range(N_DESCENT):
+        constants = fit_within(x[None], y[None], constants, failure_cost, power)
+        yield constants
+
+
+def _charges(x: Float, y: Float, constants: Float, failure_cost: float, power: int, everything: bool) -> Float:
+    """(c,) the charge of the answered frames, of which the one with the largest error counts W if none failed."""
+    charges = []
+    for some in np.array_split(constants, -(-len(constants) * len(y) // N_AT_ONCE)):
+        errors = y - some @ x.T
+        np.minimum(np.abs(errors, out=errors), failure_cost, out=errors)
+        largest = errors.max(axis=1) if everything else failure_cost
+        sums = np.einsum("cn,cn->c", errors, errors) if power == 2 else errors.sum(axis=1)
+        charges.append(sums + failure_cost**power - largest**power)
+    return np.asarray(np.nan_to_num(np.concatenate(charges), nan=np.inf))
 
 
 def centres(values: Float, failure_cost: float, power: int) -> Float:
-    """(at most 8,) numbers c, among them the one with the least Σ min(|values − c|, W)^power where one value counts W.
+    """(at most 8,) numbers c, among them the one with the least Σ min(|values − c|, W)^power.
 
     The values within W of c follow one another in their order. As c moves, that window changes where a value comes
-    within W of it or leaves. For each window the sum is least at the mean (or median) of its values. In place of the
-    window of all values, which counts no value as W, there are those without the first and without the last.
+    within W of it or leaves. For each window the sum is least at the mean (or median) of its values. Those without
+    the first and without the last value are there for the least sum in which the value farthest off counts W.
     """
     y = np.sort(values)
     n = len(y)
@@ -81,7 +116,8 @@ def centres(values: Float, failure_cost: float, power: int) -> Float:
     between = 0.5 * (changes[1:] + changes[:-1])
     low, high = np.searchsorted(y, between - failure_cost), np.searchsorted(y, between + failure_cost)
     proper = (low < high) & (high - low < n)
-    low, high = np.append(low[proper], [0, 1]), np.append(high[proper], [n - 1, n])
+    ends = ([0, 0, 1], [n, n - 1, n]) if n > 1 else ([0], [1])
+    low, high = np.append(low[proper], ends[0]), np.append(high[proper], ends[1])
     costs = _costs_within(y, low, high, failure_cost, power)
     best = np.argsort(costs, kind="stable")[:N_CENTRES]
     centre = np.mean if power == 2 else np.median
