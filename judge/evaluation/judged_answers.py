@@ -7,8 +7,9 @@ the timing, with the sha256 of the observation that they are from. `judge verify
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 from judge.evaluation.plan import Planned, Step, Unit
@@ -33,35 +34,50 @@ def is_timed(planned: Planned) -> bool:
     return planned.step in (Step.OBSERVE, Step.OPEN) and planned.unit.task.traits.times
 
 
-def with_labelled(plan: Sequence[Planned], units: Sequence[Unit], hidden: Mapping[str, bool]) -> list[Planned]:
+def with_labelled(
+    plan: Sequence[Planned], units: Sequence[Unit], public_since: Mapping[str, str], today: date
+) -> list[Planned]:
     """`plan`, in which each timing knows the units of its submission with which it is compared.
 
     Args:
         units: of tasks for which `answers_with_forces` is true.
-        hidden: by data set.
+        public_since: of the cards, by data set; empty if it is hidden.
     """
     by_submission: dict[str, list[Unit]] = {}
     for unit in units:
         by_submission.setdefault(unit.submission.id, []).append(unit)
 
     def compared(unit: Unit) -> Unit:
-        return replace(unit, labelled=comparable(unit, by_submission[unit.submission.id], hidden))
+        askable = [
+            name for name in public_since if _askable(public_since[name], public_since[unit.task.dataset], today)
+        ]
+        return replace(unit, labelled=comparable(unit, by_submission[unit.submission.id], askable))
 
     return [planned._replace(unit=compared(planned.unit)) if is_timed(planned) else planned for planned in plan]
 
 
-def comparable(unit: Unit, units: Sequence[Unit], hidden: Mapping[str, bool]) -> tuple[Unit, ...]:
+def _askable(since: str, timing_since: str, today: date) -> bool:
+    """Whether a data set that is public since then may be asked about in a timing: words of the model may tell of it.
+
+    It may if the timing is hidden, or if the data set is public by now or when the timing is.
+    """
+    return not timing_since or "" < since <= max(today.isoformat(), timing_since)[: len(since)]
+
+
+def comparable(unit: Unit, units: Sequence[Unit], askable: Collection[str]) -> tuple[Unit, ...]:
     """Those of `units` whose stored answers are the model's own, in the domain of the timing `unit`.
 
-    If the model was asked for the label set of the timing in any of them, then these alone. Words of a model in a
-    public task may be published: it is asked about no hidden structure there.
+    If the model was asked for the label set of the timing in any of them, then these alone.
+
+    Args:
+        askable: data sets that the model may be asked about in the timing.
     """
     chosen = [
         other
         for other in units
         if other.task.model_domain == unit.task.model_domain
         and other.correction.d3 is None
-        and (hidden[unit.task.dataset] or not hidden[other.task.dataset])
+        and other.task.dataset in askable
     ]
     return tuple([other for other in chosen if other.label_set == unit.label_set] or chosen)
 

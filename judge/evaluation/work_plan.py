@@ -21,7 +21,7 @@ from judge.workspace import Workspace
 from sandbox.driver import DriverName
 from sandbox.drivers.gpu import Gpu
 from submissions.progress import Reporter
-from submissions.records import Submission
+from submissions.records import Submission, utc_now
 from submissions.store.interface import Store
 from tasks.datasets.dataset import Structures, load_structures, read_card
 from tasks.kind import Work
@@ -96,9 +96,10 @@ def _compared(data: Path, scope: Scope, plan: list[Planned]) -> list[Planned]:
         return plan
     testsets = {task.dataset: read_testset(data, task.dataset) for task in tasks}
     datasets = {*testsets, *(planned.unit.task.dataset for planned in plan if is_timed(planned))}
-    hidden = {name: read_card(data / name).hidden for name in datasets}
+    public_since = {name: read_card(data / name).public_since for name in datasets}
     submissions = [unit.submission for unit in timed.values()]
-    return with_labelled(plan, make_units(submissions, tasks, testsets, scope.common, scope.rounds), hidden)
+    units = make_units(submissions, tasks, testsets, scope.common, scope.rounds)
+    return with_labelled(plan, units, public_since, utc_now().date())
 
 
 def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here: bool = True) -> dict[str, Work]:

@@ -184,7 +184,14 @@ def test_no_hidden_structure_is_asked_about_in_a_public_task(timing_world: World
     assert compared(world) == {"copper", "nickel"}
     changed(world, "nickel", public_since="")
     assert compared(world) == {"copper"}
+    changed(world, "nickel", public_since="2999-01-01")
+    assert compared(world) == {"copper"}
+    changed(world, "cells", public_since="2999-01-01")
+    assert compared(world) == {"copper", "nickel"}
+    changed(world, "cells", public_since="2999")  # maybe before the other
+    assert compared(world) == {"copper"}
     changed(world, "cells", public_since="")
+    changed(world, "nickel", public_since="")
     assert compared(world) == {"copper", "nickel"}
 
 
