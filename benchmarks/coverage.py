@@ -226,8 +226,10 @@ def measure_coverage(repeats: int = 1000) -> Iterator[Figure]:
             for family in (HALF_NORMAL, STUDENT):
                 share = coverage_of_shared(matrix, family.sample, loss, repeats // 2)
                 yield _figure(f"{metric} of {name}, {family.name}", share, 90 if family is HALF_NORMAL else None)
-    for n_tasks in (2, 3, 4, 5, 10):
-        yield _figure(f"domain of {n_tasks} test sets", coverage_of_domain(n_tasks, 50, repeats))
+    for n_items in (50, 500):
+        for n_tasks in (2, 3, 4, 5, 10):
+            share = coverage_of_domain(n_tasks, n_items, repeats)
+            yield _figure(f"domain of {n_tasks} test sets, n = {n_items}", share)
     for n in (30, 50, 500):
         for family, power, metric in ((HALF_NORMAL, 1.0, "MAE"), (HALF_NORMAL, 0.5, "RMSE"), (HEAVY, 0.5, "RMSE")):
             for share in (0.0, 0.5):
