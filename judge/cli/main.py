@@ -19,6 +19,7 @@ import typer
 
 from judge.cli.lazy import Lazy, lazy_group
 from judge.config import ConfigError, UsageError, load_settings
+from judge.gc_pause import end_process
 from judge.upkeep.event_log import events_to
 from sandbox.verdict import JudgeFault
 
@@ -133,5 +134,15 @@ def explain(error: Exception) -> tuple[str, int]:
             return f"judge: a bug in judge: {type(error).__name__}: {text}; see where with --debug", MACHINE_FAULT
 
 
+def process() -> None:
+    """As `main`, for a process of its own: it ends without freeing large objects."""
+    try:
+        main()
+    except SystemExit as end:
+        if isinstance(end.code, int):
+            end_process(end.code)
+        raise
+
+
 if __name__ == "__main__":
-    main()
+    process()

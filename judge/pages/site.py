@@ -7,6 +7,7 @@ from functools import partial
 from types import ModuleType
 
 from judge.disclosure.public_leaderboard import public_board
+from judge.gc_pause import keep
 from judge.pages import changes_pages, data_files, figures_page, index_page, table_pages, text_pages
 from judge.pages.compare import compare_page
 from judge.pages.models import model_pages
@@ -32,6 +33,7 @@ def render(
     """
     known = sources or Sources()
     public = frame(public_board(leaderboard, known.public), known, earlier)  # all pages are made from this alone
+    keep(public)
     with in_background(partial(_files, PARTS_BESIDE, public), len(public.board.rows)) as finish:
         return public.assets.files | _files(PARTS, public) | finish()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from judge.gc_pause import long_lived
+from judge.gc_pause import keep, long_lived
 from judge.pages.site import render
 from judge.publishing.folder import publish
 from judge.publishing.site_sources import with_stored
@@ -29,7 +29,7 @@ def build_site(
     suite: Suite,
     out_dir: Path,
     on_problem: Callable[[str], None] = _log.warning,
-    current: Collection[str] | None = None,
+    current: Container[str] | None = None,
     sources: Sources | None = None,
     references: Collection[str] = (),
     trusted: Collection[str] | None = None,
@@ -50,6 +50,7 @@ def build_site(
         earlier: the pages of the last build, as far as they may be used again.
     """
     board = read_board(store, suite, on_problem, current, trusted, references, cache)
+    keep(board)
     return publish(site_files(store, board, sources or Sources(), earlier), out_dir)
 
 
