@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
@@ -102,25 +103,24 @@ def _items(items: Items) -> object:
     return items.id, items.group, items.cluster, numbers.hexdigest()
 
 
-def _terms(top: Term) -> object:
-    """All terms of a tree from the top down, and their nodes. Most nodes are alike, so each is written once.
-
-    The parts of a node are the nodes of the term's parts.
+def _terms(top: Term) -> str:
+    """The sha256 of all terms of a tree with their nodes, from the top down. A board has 100,000 terms: texts of
+    their numbers, or objects for each of them, would take longer.
     """
     terms: list[object] = []
-    nodes: dict[object, int] = {}
-
-    def add(term: Term, depth: int) -> None:
-        leaf = term.node.leaf
-        node = nodes.setdefault((_NODE(term.node), leaf and leaf.scale), len(nodes))
-        terms.append((depth, _TERM(term), node, leaf and (leaf.raw, leaf.left_out)))
-        for part in term.parts:
-            add(part, depth + 1)
-
-    add(top, 0)
-    return terms, list(nodes)
+    rest = [top]
+    while rest:
+        term = rest.pop()
+        node, leaf = term.node, term.node.leaf
+        metric = leaf and (*leaf.raw, leaf.left_out, leaf.scale.name, leaf.scale.numbers())
+        terms.append((len(term.parts), *_TERM(term), *_NODE(node), metric))
+        rest += term.parts
+    return sha256(marshal.dumps(terms, _WITHOUT_REFERENCES)).hexdigest()
 
 
 _TERM = attrgetter(*(each.name for each in fields(Term) if each.name not in ("node", "parts")))
-_NODE = attrgetter(*(each.name for each in fields(Node) if each.name not in ("parts", "leaf")))
+_NODE = attrgetter(
+    *("how._value_" if each.name == "how" else each.name for each in fields(Node) if each.name not in ("parts", "leaf"))
+)
+_WITHOUT_REFERENCES = 2  # later versions of marshal write equal values in other ways if they are one object
 _ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"), check_circular=False)

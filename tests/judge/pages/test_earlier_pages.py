@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -18,6 +19,7 @@ from judge.view.sources import Sources
 from scoring import Term
 from scoring.intervals import Interval
 from scoring.names import EFFICIENCY, FORCE_FIELD
+from scoring.tree import AsItIs, How
 from submissions.records import Submission
 from tests.judge.pages.page_reader import page_frame
 from tests.world import curves
@@ -252,6 +254,33 @@ def test_a_page_that_is_gone_is_drawn() -> None:
     remembered = EarlierPages()
     pages = model_pages.pages(replace(board(), earlier=remembered))
     assert model_pages.pages(replace(board(), earlier=EarlierPages(remembered.drawn))) == pages
+
+
+def fields_of(term: Term) -> Iterator[Term]:
+    """The tree with another value in each field of its first leaf, one at a time."""
+    leaf = term.node.leaf
+    if leaf is None:
+        for part in fields_of(term.parts[0]):
+            yield replace(term, parts=(part, *term.parts[1:]))
+        yield replace(term, parts=term.parts[:-1])
+        return
+    for name in ("value", "covered", "total", "share", "counted", "at_worst", "at_best"):
+        yield replace(term, **{name: 0.123})
+    for name in ("rule", "weight", "absent", "unit", "pool", "decimals", "source"):
+        yield replace(term, node=replace(term.node, **{name: "other"}))
+    yield replace(term, node=replace(term.node, how=How.HARMONIC_MEAN))
+    leaves = [replace(leaf, raw=leaf.raw._replace(**{name: "other"})) for name in leaf.raw._fields]
+    (scale_number, *_) = leaf.scale.numbers()
+    leaves += [replace(leaf, scale=scale) for scale in (AsItIs(), replace(leaf.scale, **{scale_number: 0.123}))]
+    for other in (*leaves, replace(leaf, left_out=True)):
+        yield replace(term, node=replace(term.node, leaf=other))
+
+
+def test_every_field_of_a_tree_enters_its_digest() -> None:
+    tree = board().board.rows[0].scores[FORCE_FIELD]
+    assert digest_of(deepcopy(tree)) == digest_of(tree)
+    changed = list(fields_of(tree))
+    assert len({digest_of(tree), *map(digest_of, changed)}) == len(changed) + 1 > 26
 
 
 def test_what_has_no_digest_is_refused() -> None:
