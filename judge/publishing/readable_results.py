@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
+from functools import cache, partial
 
 from judge.evaluation.current_results import current_results
 from judge.records.decisions import read_decisions
@@ -15,13 +16,24 @@ from submissions.store.interface import Store, StoreError
 from tasks.suites.suite import Suite
 
 
-def readable_results(workspace: Workspace, suite: Suite) -> frozenset[str]:
-    """As `current_results`, of the submissions whose records can be read.
+class ReadableResults(Container[str]):
+    """As `current_results`, of the submissions whose records can be read. They are computed when first used.
 
     Raises:
         DatasetError: one line that names file and field.
-        StoreError: the store does not answer.
+        StoreError: the store does not answer; also when first used.
     """
+
+    def __init__(self, workspace: Workspace, suite: Suite) -> None:
+        no_records = StoreSnapshot(workspace.store, listed=())
+        current_results(workspace.with_store(no_records), suite)  # raises now if a data set is faulty
+        self._keys = cache(partial(_readable_results, workspace, suite))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys()
+
+
+def _readable_results(workspace: Workspace, suite: Suite) -> frozenset[str]:
     try:
         return current_results(workspace, suite)
     except StoreError:  # broken submissions are searched only now: nearly always there is none

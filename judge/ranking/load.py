@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container
 
 from judge.gc_pause import long_lived
 from judge.ranking.build import build_leaderboard
@@ -23,7 +23,7 @@ def read_board(
     store: Store,
     suite: Suite,
     on_problem: Callable[[str], None],
-    current: Collection[str] | None = None,
+    current: Container[str] | None = None,
     trusted: Collection[str] | None = None,
     references: Collection[str] = (),
     cache: CacheFile | None = None,
@@ -59,7 +59,7 @@ def read_board(
 def _read(
     store: Store,
     on_problem: Callable[[str], None],
-    current: Collection[str] | None,
+    current: Container[str] | None,
     trusted: Collection[str] | None,
 ) -> tuple[list[Submission], list[Result], dict[str, Decisions]]:
     """The submissions that can be read with all their results, these results, and the decisions about them.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from judge.records.attempts import History, unit_prefix
@@ -52,7 +53,7 @@ def select_counting(
     results: Iterable[ResultFacts],
     histories: Mapping[str, History],
     rounds: Rounds,
-    current: Collection[str] | None = None,
+    current: Container[str] | None = None,
     *,
     of_all_suites: bool = False,
 ) -> list[ResultFacts]:
@@ -64,17 +65,18 @@ def select_counting(
         current: as `load_results`.
         of_all_suites: as `load_results`.
     """
-    best: dict[tuple[str, str, str], tuple[tuple[bool, float, str], ResultFacts]] = {}  # by submission, task, data set
+    units: defaultdict[tuple[str, str, str], list[ResultFacts]] = defaultdict(list)  # by submission, task, data set
     for result in results:
         if result.round != rounds.get(SubmissionTask(result.submission, result.task, result.dataset), 0):
             continue
-        if not _counts(result, histories):
-            continue
-        rank = (current is not None and result.key in current, result.measured, result.result_key)
-        unit = (result.submission, result.task, result.dataset if of_all_suites else "")
-        if unit not in best or rank > best[unit][0]:
-            best[unit] = (rank, result)
-    return [best[unit][1] for unit in sorted(best)]
+        if _counts(result, histories):
+            units[result.submission, result.task, result.dataset if of_all_suites else ""].append(result)
+
+    def order(result: ResultFacts) -> tuple[bool, float, str]:
+        return current is not None and result.key in current, result.measured, result.result_key
+
+    # `current` takes long to compute, and nearly all units have one result.
+    return [rivals[0] if len(rivals) == 1 else max(rivals, key=order) for _, rivals in sorted(units.items())]
 
 
 def _counts(result: ResultFacts, histories: Mapping[str, History]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -55,7 +55,7 @@ def read_submissions(store: Store) -> list[Submission]:
 def load_results(
     store: Store,
     submissions: Sequence[str],
-    current: Collection[str] | None = None,
+    current: Container[str] | None = None,
     *,
     of_all_suites: bool = False,
     trusted: Collection[str] | None = None,

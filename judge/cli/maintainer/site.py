@@ -21,7 +21,7 @@ from judge.publishing.build_cache import (
     problems_of_same,
     remember,
 )
-from judge.publishing.readable_results import readable_results
+from judge.publishing.readable_results import ReadableResults
 from judge.publishing.site_files import build_site
 from judge.publishing.site_sources import known_sources
 from judge.ranking.references import unknown_references
@@ -79,7 +79,7 @@ def _build(workspace: Workspace, suite: Suite, folder: Path, earlier: EarlierPag
     chain = read_chain(store, trusted)
     problems = [str(defect) for defect in chain.defects]
     sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
-    current = readable_results(workspace, suite)
+    current = ReadableResults(workspace, suite)
     cache = interval_cache(settings, folder)
     build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted, cache, earlier)
     return problems
