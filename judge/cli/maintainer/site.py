@@ -1,9 +1,7 @@
-"""`judge site build|publish|serve`: the leaderboard's pages."""
+"""`judge site build`: the leaderboard's pages; and its neighbours `publish` and `serve`."""
 
 from __future__ import annotations
 
-import functools
-import http.server
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +9,6 @@ from typing import Annotated
 import typer
 
 from judge.cli.lazy import Lazy, lazy_group
-from judge.config import ConfigError, load_settings
 from judge.gc_pause import long_lived
 from judge.publishing.build_cache import (
     build_key,
@@ -32,10 +29,12 @@ from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
 from tasks.suites.suite import Suite, load_suite
 
-COMMANDS = {"publish": Lazy("judge.cli.maintainer.site_publish", "publish_command")}
+COMMANDS = {
+    "publish": Lazy("judge.cli.maintainer.site_publish", "publish_command"),
+    "serve": Lazy("judge.cli.maintainer.site_serve", "serve_command"),
+}
 app = typer.Typer(cls=lazy_group(COMMANDS), no_args_is_help=True)
 
-LOOPBACK = "127.0.0.1"
 LEFT_OUT = 1
 MAX_LINE = 1000
 
@@ -89,22 +88,3 @@ def warn_of_references(workspace: Workspace) -> None:
     """Warns of `references` that name no submission: the submission that was meant would get a rank."""
     for name in unknown_references(workspace.store, workspace.settings.references):
         print(f"warning: references: no submission is called {plain(name)!r}: see judge list", file=sys.stderr)
-
-
-@app.command("serve")
-def serve(port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8000) -> None:
-    """Serves the pages to browsers on this machine, until Ctrl-C."""
-    folder = load_settings().site_dir
-    if not (folder / "index.html").exists():
-        raise ConfigError(f"there are no pages in {folder}: judge site build")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
-    try:
-        server = http.server.ThreadingHTTPServer((LOOPBACK, port), handler)
-    except OSError as error:
-        raise ConfigError(f"port {port} cannot be used ({error.strerror}): give another one with --port") from None
-    with server:
-        print(f"http://{LOOPBACK}:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            raise typer.Exit(0) from None
