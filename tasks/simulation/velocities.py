@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from ase.data import atomic_masses
 from ase.units import kB
@@ -19,20 +21,22 @@ def kinetic_energies(momenta: Float, masses: Float, starts: np.ndarray[tuple[int
     return np.asarray(np.add.reduceat(0.5 * np.einsum("ij,ij->i", momenta, momenta) / masses, starts))
 
 
-def thermal_momenta(frames: Frames, temperature_k: float, seed: int) -> Float:
+def thermal_momenta(frames: Frames, temperature_k: float, seed: int | Sequence[int]) -> Float:
     """(N, 3) momenta [ASE units: u·Å per Å·sqrt(u/eV)] drawn from Maxwell and Boltzmann at `temperature_k` [K].
 
     Each structure has its own `numpy.random.default_rng(seed)`, so that its trajectory does not depend on the other
-    structures of the data set. Its drift and its rotation about the centre of mass are removed, and the rest is scaled
-    to the kinetic energy as drawn: the same as ASE's MaxwellBoltzmannDistribution, Stationary and ZeroRotation in turn.
+    structures of the data set; replicas need seeds (n,) of their own. Its drift and its rotation about the centre of
+    mass are removed, and the rest is scaled to the kinetic energy as drawn: the same as ASE's
+    MaxwellBoltzmannDistribution, Stationary and ZeroRotation in turn.
     The rotation of a periodic structure has no meaning; it is removed as well, because LAMBench does so (nve_md.py at
     commit 53663f0).
     """
     masses = masses_of(frames)
     momenta = np.empty((len(masses), 3))
+    seeds = [seed] * len(frames) if isinstance(seed, int) else seed
     for index in range(len(frames)):
         atoms = frames.atom_slice(index)
-        drawn = np.random.default_rng(seed).standard_normal((int(frames.n_atoms[index]), 3))
+        drawn = np.random.default_rng(seeds[index]).standard_normal((int(frames.n_atoms[index]), 3))
         drawn *= np.sqrt(masses[atoms] * (kB * temperature_k))[:, None]
         momenta[atoms] = _without_drift(drawn, masses[atoms], frames.positions[atoms])
     return momenta

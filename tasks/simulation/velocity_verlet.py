@@ -94,8 +94,12 @@ class LockstepRun:
         """One time step of all trajectories that are alive."""
         atoms = self._atoms
         momenta = self.momenta[atoms] + 0.5 * self._dt * self.forces[atoms]
-        positions = self.positions[atoms] + self._dt * momenta / self._masses[atoms]
+        positions, momenta = self._drift(self.positions[atoms], momenta, self._masses[atoms])
         self.completed[self._evaluate(positions, momenta, 0.5 * self._dt)] += 1
+
+    def _drift(self, positions: Float, momenta: Float, masses: Float) -> tuple[Float, Float]:
+        """Positions and momenta (M, 3) after a time step without forces; masses (M, 1) [u]."""
+        return positions + self._dt * momenta / masses, momenta
 
     def refresh(self) -> None:
         """Makes the model drop what it keeps from step to step, as if it were started again here.
@@ -139,10 +143,14 @@ class LockstepRun:
         self.potential[survivors], self.kinetic[survivors] = answer.energy[survives], kinetic[survives]
         self.positions[atoms], self.momenta[atoms] = positions[kept], momenta[kept]
         self.forces[atoms] = forces[kept]
-        if len(survivors) < len(self.alive):
-            self.failure[self.alive] = cause
-            self._select(survivors)
+        self._drop(cause)
         return survivors
+
+    def _drop(self, cause: NDArray[np.int8]) -> None:
+        """Ends those of the living (k,) that have a cause."""
+        if cause.any():
+            self.failure[self.alive] = cause
+            self._select(self.alive[cause == 0])
 
     def _causes(self, answer: Predictions, kinetic: Float) -> NDArray[np.int8]:
         """(k,) codes of the living: the failures of the model, NON_FINITE, and EXPLODED beyond the bounds."""
