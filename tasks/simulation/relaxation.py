@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from ase import Atoms
@@ -22,12 +22,14 @@ from tasks.structures.predictions import ALL_PROPERTIES, Cause
 # collapsed cell would make a model build endless neighbour lists.
 SHORTEST_SHARE, LONGEST_SHARE = 1 / 3, 3.0
 SYMPREC = 1e-3  # Å
+MAX_DENSE_ATOMS = 1000  # of a structure whose optimiser may keep a square matrix of all coordinates
 
 
 class Relaxation(Parameters):
     """How structures are relaxed.
 
     Args:
+        optimizer: of ASE; for more than 1000 atoms L-BFGS in place of BFGS.
         fmax: converged if no force is larger [eV/Å]; of a cell, also no component of the generalised force of ASE's
             `FrechetCellFilter`.
         max_steps: a structure that takes more has not converged.
@@ -36,6 +38,39 @@ class Relaxation(Parameters):
     optimizer: Literal["BFGS", "FIRE", "LBFGS"] = "FIRE"
     fmax: PositiveFloat = 0.001
     max_steps: PositiveInt = 500
+
+
+class Freedom(NamedTuple):
+    """The degrees of freedom of a relaxation.
+
+    Args:
+        cell: `hydrostatic` changes the volume alone, and keeps the shape.
+        strains: with a full cell, the strains that may change, in the order xx, yy, zz, yz, xz, xy; None: all.
+        fixed: indices of atoms that do not move.
+        keep_symmetry: whether forces and stress are symmetrised in the space group of the start.
+    """
+
+    cell: Literal["fixed", "full", "hydrostatic"] = "full"
+    strains: tuple[bool, bool, bool, bool, bool, bool] | None = None
+    fixed: Sequence[int] = ()
+    keep_symmetry: bool = False
+
+
+class LastIterate(NamedTuple):
+    """The end of a relaxation, converged or not: the last structure, not the best or the first one.
+
+    Args:
+        atoms: without calculator and constraints.
+        energy: potential energy [eV].
+        largest_force: on an atom that may move [eV/Å].
+        steps: of the optimiser.
+    """
+
+    atoms: Atoms
+    energy: float
+    largest_force: float
+    steps: int
+    converged: bool
 
 
 def relaxed(
@@ -53,28 +88,66 @@ def relaxed(
         ItemFailed: the model failed on a structure on the way; NOT_CONVERGED within the steps; EXPLODED: the cell left
             its bounds.
     """
-    from ase import constraints, optimize  # they take long to import, and most commands relax nothing
-
-    mobile: Atoms = atoms.copy()
-    mobile.calc = AseCalculator(model, ("energy", "forces", "stress") if cell else ("energy", "forces"))
-    if keep_symmetry:
-        mobile.set_constraint(constraints.FixSymmetry(mobile, symprec=SYMPREC))
-    target: Any = FrechetCellFilter(mobile, scalar_pressure=pressure_gpa * GPa) if cell else mobile
-    optimizer = getattr(optimize, settings.optimizer)(target, logfile=None)
-    if cell:
-        back = np.linalg.inv(mobile.cell.array)
-
-        def check() -> None:
-            stretches = np.linalg.svd(back @ mobile.cell.array, compute_uv=False)
-            if not (stretches.min() > SHORTEST_SHARE and stretches.max() < LONGEST_SHARE):
-                raise ItemFailed(Cause.EXPLODED)
-
-        optimizer.attach(check)
-    if not optimizer.run(fmax=settings.fmax, steps=settings.max_steps):
+    freedom = Freedom("full" if cell else "fixed", keep_symmetry=keep_symmetry)
+    end = last_iterate(atoms, model, settings, freedom, pressure_gpa)
+    if not end.converged:
         raise ItemFailed(Cause.NOT_CONVERGED)
+    return end.atoms
+
+
+def last_iterate(
+    atoms: Atoms, model: BatchCalculator, settings: Relaxation, freedom: Freedom, pressure_gpa: float = 0.0
+) -> LastIterate:
+    """The end of the relaxation of `atoms`.
+
+    Raises:
+        ValueError: `fixed` names no atom.
+        ItemFailed: the model failed on a structure on the way; EXPLODED: the cell left its bounds.
+    """
+    from ase import constraints  # these take long to import, and most commands relax nothing
+
+    if len(freedom.fixed) and not 0 <= min(freedom.fixed) <= max(freedom.fixed) < len(atoms):
+        raise ValueError(f"relaxation: fixed: {max(freedom.fixed)}: the structure has the atoms 0 to {len(atoms) - 1}")
+    mobile: Atoms = atoms.copy()
+    has_cell = freedom.cell != "fixed"
+    mobile.calc = AseCalculator(model, ("energy", "forces", "stress") if has_cell else ("energy", "forces"))
+    limits: list[Any] = [constraints.FixSymmetry(mobile, symprec=SYMPREC)] if freedom.keep_symmetry else []
+    if freedom.fixed:
+        limits.append(constraints.FixAtoms(list(freedom.fixed)))
+    mobile.set_constraint(limits)
+    optimizer = _optimizer(mobile, settings, freedom, pressure_gpa)
+    converged = bool(optimizer.run(fmax=settings.fmax, steps=settings.max_steps))
+    forces, energy = mobile.get_forces(), float(mobile.get_potential_energy())
+    largest = float(np.sqrt((forces**2).sum(axis=1).max()))
     mobile.calc = None
     mobile.set_constraint()
-    return mobile
+    return LastIterate(mobile, energy, largest, int(optimizer.nsteps), converged)
+
+
+def _optimizer(mobile: Atoms, settings: Relaxation, freedom: Freedom, pressure_gpa: float) -> Any:
+    from ase import optimize
+
+    name = settings.optimizer
+    if name == "BFGS" and len(mobile) > MAX_DENSE_ATOMS:
+        name = "LBFGS"
+    if freedom.cell == "fixed":
+        return getattr(optimize, name)(mobile, logfile=None)
+    target = FrechetCellFilter(
+        mobile,
+        mask=freedom.strains,
+        hydrostatic_strain=freedom.cell == "hydrostatic",
+        scalar_pressure=pressure_gpa * GPa,
+    )
+    optimizer = getattr(optimize, name)(target, logfile=None)
+    back = np.linalg.inv(mobile.cell.array)
+
+    def check() -> None:
+        stretches = np.linalg.svd(back @ mobile.cell.array, compute_uv=False)
+        if not (stretches.min() > SHORTEST_SHARE and stretches.max() < LONGEST_SHARE):
+            raise ItemFailed(Cause.EXPLODED)
+
+    optimizer.attach(check)
+    return optimizer
 
 
 def relax_cells(
