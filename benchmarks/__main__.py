@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.cold_start import measure_cold_start
 from benchmarks.concurrency import measure_concurrency
 from benchmarks.coverage import measure_coverage
+from benchmarks.dynamics import measure_dynamics
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
 from benchmarks.publishing import measure_publishing
@@ -26,6 +27,7 @@ from sandbox.rundir import RunDir, default_run_dir
 BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "wire": lambda: measure_wire(docker_driver()),
     "judging": lambda: measure_judging(docker_driver()),
+    "dynamics": lambda: measure_dynamics(docker_driver()),
     "cold-start": measure_cold_start,
     "metrics": measure_metrics,
     "scoring": measure_scoring,
