@@ -72,14 +72,17 @@ class LangevinRun(LockstepRun):
         self._trials = [np.random.default_rng((seed, block, 1)) for seed in self._seeds]
 
     def _drift(self, positions: Float, momenta: Float, masses: Float) -> tuple[Float, Float]:
-        half = 0.5 * self._dt
-        positions = positions + half * momenta / masses
         kept = np.exp(-self._friction * self._dt)
-        noise = np.concatenate(
-            [self._noise[i].standard_normal((n, 3)) for i, n in zip(self.alive, self._batch.n_atoms, strict=True)]
-        )
-        momenta = kept * momenta + np.sqrt((1 - kept**2) * kB * self.temperature_k * masses) * noise
-        return positions + half * momenta / masses, momenta
+        kick = np.sqrt((1 - kept**2) * kB * self.temperature_k * masses)
+        half = 0.5 * self._dt / masses
+        positions = positions + half * momenta
+        momenta = kept * momenta + kick * self._drawn()
+        return positions + half * momenta, momenta
+
+    def _drawn(self) -> Float:
+        """(M, 3) standard normal numbers for the atoms of the living."""
+        drawn = [self._noise[i].standard_normal((n, 3)) for i, n in zip(self.alive, self._batch.n_atoms, strict=True)]
+        return drawn[0] if len(drawn) == 1 else np.concatenate(drawn)
 
     def try_volumes(self, barostat: MonteCarloBarostat) -> None:
         """Tries one change of the volume of each trajectory that is alive.
@@ -87,7 +90,7 @@ class LangevinRun(LockstepRun):
         A trajectory of which the model cannot answer the changed structure ends with that cause: if the change were
         only refused, a model could keep its first volume by failing.
         """
-        alive, atoms = self.alive, self._atoms
+        alive, atoms = self.alive, self._living_atoms
         if not alive.size:
             return
         trial = barostat.propose(self.cells, self.positions, [self._trials[i] for i in alive], alive)

@@ -94,7 +94,7 @@ class LockstepRun:
         """One time step of all trajectories that are alive."""
         atoms = self._atoms
         momenta = self.momenta[atoms] + 0.5 * self._dt * self.forces[atoms]
-        positions, momenta = self._drift(self.positions[atoms], momenta, self._masses[atoms])
+        positions, momenta = self._drift(self.positions[atoms], momenta, self._living_masses)
         self.completed[self._evaluate(positions, momenta, 0.5 * self._dt)] += 1
 
     def _drift(self, positions: Float, momenta: Float, masses: Float) -> tuple[Float, Float]:
@@ -121,8 +121,12 @@ class LockstepRun:
 
     def _select(self, alive: Int) -> None:
         self.alive: Int = alive
-        self._atoms = np.flatnonzero(np.isin(self._frames.frame_index, alive))
-        self._batch = self._frames.take(alive) if len(alive) < len(self._frames) else self._frames
+        if len(alive) < len(self._frames):
+            self._atoms: Int | slice = np.flatnonzero(np.isin(self._frames.frame_index, alive))
+            self._batch = self._frames.take(alive)
+        else:
+            self._atoms, self._batch = slice(None), self._frames  # arrays of all atoms need not be copied
+        self._living_masses = self._masses[self._atoms]
 
     def _evaluate(self, positions: Float, momenta: Float, kick: float) -> Int:
         """Evaluates the living at new `positions` and adds `kick` × forces to `momenta`.
@@ -134,17 +138,37 @@ class LockstepRun:
         answer = compute_in_batches(self._model, batch.moved(positions), ("energy", "forces"))
         forces = np.full_like(positions, np.nan) if answer.forces is None else answer.forces
         momenta = momenta + kick * forces
-        kinetic = kinetic_energies(momenta, self._masses[self._atoms, 0], batch.offsets[:-1])
+        kinetic = kinetic_energies(momenta, self._living_masses[:, 0], batch.offsets[:-1])
         cause = self._causes(answer, kinetic)
+        if not cause.any():
+            self._keep(self.alive, self._atoms, answer.energy, kinetic, positions, momenta, forces)
+            return self.alive
         survives = cause == 0
         kept = survives[batch.frame_index]
         survivors: Int = self.alive[survives]
-        atoms = self._atoms[kept]
-        self.potential[survivors], self.kinetic[survivors] = answer.energy[survives], kinetic[survives]
-        self.positions[atoms], self.momenta[atoms] = positions[kept], momenta[kept]
-        self.forces[atoms] = forces[kept]
+        atoms = self._living_atoms[kept]
+        new = (answer.energy[survives], kinetic[survives], positions[kept], momenta[kept], forces[kept])
+        self._keep(survivors, atoms, *new)
         self._drop(cause)
         return survivors
+
+    @property
+    def _living_atoms(self) -> Int:
+        """(M,) the atoms of the living."""
+        return np.arange(len(self.positions))[self._atoms]
+
+    def _keep(
+        self,
+        structures: Int,
+        atoms: Int | slice,
+        potential: Float,
+        kinetic: Float,
+        positions: Float,
+        momenta: Float,
+        forces: Float,
+    ) -> None:
+        self.potential[structures], self.kinetic[structures] = potential, kinetic
+        self.positions[atoms], self.momenta[atoms], self.forces[atoms] = positions, momenta, forces
 
     def _drop(self, cause: NDArray[np.int8]) -> None:
         """Ends those of the living (k,) that have a cause."""

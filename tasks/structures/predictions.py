@@ -138,6 +138,8 @@ class Predictions:
     @classmethod
     def join(cls, parts: list[Predictions]) -> Predictions:
         """The answers to consecutive batches as one; a property absent from one part is absent from all."""
+        if len(parts) == 1:
+            return parts[0]
         errors: dict[int, FrameError] = {}
         start = 0
         for part in parts:
