@@ -73,7 +73,7 @@ class LangevinRun(LockstepRun):
 
     def _drift(self, positions: Float, momenta: Float, masses: Float) -> tuple[Float, Float]:
         kept = np.exp(-self._friction * self._dt)
-        kick = np.sqrt((1 - kept**2) * kB * self.temperature_k * masses)
+        kick = np.sqrt((1 - kept**2) * kB * self.temperature_k) * np.sqrt(masses)
         half = 0.5 * self._dt / masses
         positions = positions + half * momenta
         momenta = kept * momenta + kick * self._drawn()

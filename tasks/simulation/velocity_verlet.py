@@ -65,7 +65,7 @@ class LockstepRun:
     ) -> None:
         n = len(frames)
         self._frames, self._model, self._bounds, self._dt = frames, model, bounds, timestep_fs * fs
-        self._masses = masses_of(frames)[:, None]
+        self._masses = np.repeat(masses_of(frames), 3).reshape(-1, 3)  # (N, 1) would be broadcast, slowly
         self.positions, self.momenta = frames.positions.copy(), momenta.copy()
         self.forces = np.full_like(self.positions, np.nan)
         self.potential, self.kinetic, self.start = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
@@ -98,7 +98,7 @@ class LockstepRun:
         self.completed[self._evaluate(positions, momenta, 0.5 * self._dt)] += 1
 
     def _drift(self, positions: Float, momenta: Float, masses: Float) -> tuple[Float, Float]:
-        """Positions and momenta (M, 3) after a time step without forces; masses (M, 1) [u]."""
+        """Positions and momenta (M, 3) after a time step without forces; masses (M, 3) [u]."""
         return positions + self._dt * momenta / masses, momenta
 
     def refresh(self) -> None:
