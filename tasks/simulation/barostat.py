@@ -26,7 +26,7 @@ OFTEN, SELDOM, FACTOR = 0.75, 0.25, 1.1
 STATE = ("limit", "tried", "accepted")
 
 
-class Trial(NamedTuple):
+class VolumeChange(NamedTuple):
     """A change of each volume.
 
     Args:
@@ -87,7 +87,7 @@ class MonteCarloBarostat:
         """The arrays that another barostat needs to continue this one."""
         return {name: getattr(self, name) for name in STATE}
 
-    def propose(self, cells: Float, positions: Float, draws: Sequence[np.random.Generator], alive: Int) -> Trial:
+    def propose(self, cells: Float, positions: Float, draws: Sequence[np.random.Generator], alive: Int) -> VolumeChange:
         """A change of the volumes of the k structures `alive`, drawn from `draws` (k,); the others stay."""
         volumes = np.abs(np.linalg.det(cells))
         change = np.zeros(len(cells))
@@ -98,10 +98,10 @@ class MonteCarloBarostat:
             [np.bincount(self._molecule, weights=axis) / self._n_atoms for axis in positions.T], axis=1
         )
         moved = positions + ((scale[self._structure] - 1)[:, None]) * centroids[self._molecule]
-        return Trial(moved, cells * scale[:, None, None], volumes, change)
+        return VolumeChange(moved, cells * scale[:, None, None], volumes, change)
 
     def decide(
-        self, trial: Trial, rise: Float, temperature_k: float, draws: Sequence[np.random.Generator], alive: Int
+        self, trial: VolumeChange, rise: Float, temperature_k: float, draws: Sequence[np.random.Generator], alive: Int
     ) -> Bool:
         """(k,) whether the change of each structure `alive` is accepted; the limits adapt.
 
@@ -119,7 +119,7 @@ class MonteCarloBarostat:
             self._adapt(trial, accepted, alive)
         return np.asarray(accepted)
 
-    def _adapt(self, trial: Trial, accepted: Bool, alive: Int) -> None:
+    def _adapt(self, trial: VolumeChange, accepted: Bool, alive: Int) -> None:
         self.tried[alive] += 1
         self.accepted[alive] += accepted
         full = self.tried >= ADAPT_EVERY

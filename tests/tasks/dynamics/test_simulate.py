@@ -14,10 +14,10 @@ from ase.calculators.emt import EMT
 from ase.md.verlet import VelocityVerlet
 from numpy.typing import NDArray
 
+from tasks.dynamics.simulate import DynamicsSettings, check_size, simulate
 from tasks.kind import Watch
 from tasks.model.calculator import InProcessCalculator
 from tasks.observing import checkpoints
-from tasks.simulation.dynamics import DynamicsSettings, check_size, simulate
 from tasks.simulation.velocities import thermal_momenta
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions, Properties
@@ -133,7 +133,7 @@ def test_the_end_of_a_trajectory_is_a_result_with_its_time_and_the_others_go_on(
     assert np.isnan(kept["positions"][2, :27]).all()
     assert np.isfinite(kept["hottest"][0, :3]).all()  # also of the steps after the last stored frame
     assert np.isnan(kept["hottest"][0, 3:]).all()
-    hot = run(NVE.model_copy(update={"explode_temperature_k": 299.0}), Springs())
+    hot = run(NVE.model_copy(update={"explode_temperature_k": 10.0}), Springs())
     assert (hot["failure"] == Cause.EXPLODED).all()
 
 
