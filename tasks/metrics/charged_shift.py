@@ -9,7 +9,7 @@ The penalised error has the shift with the least charge among
 
 Each candidate depends on the answers to a set of frames alone (`tasks.metrics.shift_candidates`), and exists if all of
 them are answered. The sets are the same for every model. So a model that answers more has each candidate that it would
-have if it failed, and no frame is charged more. Hence no failure improves the error, whatever the answers are.
+have if it failed, and no frame is charged more. Hence no failure improves the error, up to rounding, for any answers.
 If all frames have one composition, the candidate is the number with the least charge, which is found exactly.
 """
 
@@ -28,6 +28,7 @@ N_DESCENT = 20  # steps from the best candidate
 N_AT_ONCE = 10**6  # errors in memory
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of energies near the largest number, which are worth W
 def penalised_errors(
     counts: Float, differences: Float, fit_charge: float, failure_cost: float, power: int
 ) -> Float | None:

@@ -177,6 +177,19 @@ def test_a_hundred_thousand_frames_of_twenty_elements_take_seconds() -> None:
     assert time.thread_time() - begin < 15
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("n_elements", [1, 4])
+def test_energies_near_the_largest_number_count_as_failures(n_elements: int, power: int) -> None:
+    case = answers(np.random.default_rng(1), n_elements, 60, 0, 0.01)
+    differences = case.difference / case.counts.sum(axis=1)
+    differences[:3] = 1e300, -1e308, 1e160
+    errors = penalised_errors(case.counts, differences, np.inf, case.failure_cost, power)
+    assert errors is not None
+    n_charged = clipped_sum(errors, case.failure_cost, power) / case.failure_cost**power
+    assert 3 <= n_charged < 3 + 60 * 0.03**power
+
+
 @pytest.mark.parametrize("n_elements", [1, 4])
 def test_small_errors_keep_the_least_squares_fit(n_elements: int) -> None:
     case = answers(np.random.default_rng(5), n_elements, 300, 0, 0.01)
