@@ -46,6 +46,7 @@ from tasks.simulation.velocities import thermal_momenta
 from tasks.simulation.velocity_verlet import LockstepRun, RunBounds
 from tasks.structures.frames import Bool, Float, Int
 from tasks.structures.predictions import Cause
+from tasks.trajectories.straight_lines import fit_slopes
 
 # Drifts below this are rounding: in the geometric mean they count as this.
 SMALLEST_SLOPE = 1e-12
@@ -105,27 +106,6 @@ class NveParameters(Parameters):
     def tenths(self) -> Int:
         """(11,) indices of the energies at the start, and at each tenth of the run or last before it."""
         return np.asarray(np.arange(len(DRIFT_COLUMNS), dtype=np.int64) * self.steps // (10 * self.stride))
-
-
-class Slopes(NamedTuple):
-    """(n,) each: slopes of straight lines and their standard errors, in y per x."""
-
-    slope: Float
-    stderr: Float
-
-
-def fit_slopes(x: Float, y: Float) -> Slopes:
-    """Least-squares slopes of the rows of `y` (n, k) over `x` (k,); NaN for rows with NaN, or with k < 3."""
-    if len(x) < 3:
-        return Slopes(np.full(len(y), np.nan), np.full(len(y), np.nan))
-    centred = x - x.mean()
-    spread = float(centred @ centred)
-    # Rows relative to their first value: the slope is tiny beside the energy itself.
-    relative = y - y[:, :1]
-    slope = relative @ centred / spread
-    residual = relative - relative.mean(axis=1, keepdims=True) - slope[:, None] * centred
-    variance = np.einsum("ij,ij->i", residual, residual) / (len(x) - 2)
-    return Slopes(slope, np.sqrt(variance / spread))
 
 
 class DriftCurves(NamedTuple):
