@@ -108,9 +108,10 @@ def test_the_bins_of_mlipaudit_are_mdtrajs() -> None:
     pairs = np.array(list(itertools.combinations(range(100), 2)))
     r, g = mdtraj.compute_rdf(same, pairs, r_range=(-0.0005, 1.9995), n_bins=2000)
     np.testing.assert_allclose(distribution.r, 10 * r, atol=1e-9)
-    counts = g * distribution.counts.sum() / (distribution.g * distribution.counts / distribution.counts.sum()).sum()
-    assert counts.shape == (2000,)
-    np.testing.assert_allclose(np.cumsum(g * r**2), np.cumsum(distribution.g * r**2), rtol=1e-3, atol=1e-2)
+    # Single precision moves a pair by one bin at most: neither gains nor loses a pair in all.
+    outer = distribution.counts > 0
+    counts = g[outer] * distribution.counts[outer] / distribution.g[outer]
+    assert np.abs(np.cumsum(counts) - np.cumsum(distribution.counts[outer])).max() <= 3
 
 
 def test_the_peak_is_sought_in_its_interval() -> None:
