@@ -20,7 +20,7 @@ EXPLOSION_RISE_K = 10_000.0
 EXPLOSION_RATIO = 100.0
 
 
-class FaultCause(StrEnum):
+class InstabilityCause(StrEnum):
     """What went wrong in a run."""
 
     NOT_FINITE = "not finite"
@@ -31,7 +31,7 @@ class FaultCause(StrEnum):
 class StabilityFault(NamedTuple):
     """A fault, the first frame that shows it, and its time [ps]; `atom` is the first atom at fault, −1 for all."""
 
-    cause: FaultCause
+    cause: InstabilityCause
     frame: int
     time_ps: float
     atom: int = -1
@@ -43,7 +43,7 @@ def first_not_finite(trajectory: Trajectory) -> StabilityFault | None:
     frames = np.flatnonzero(broken.any(axis=1))
     if not frames.size:
         return None
-    return _fault(trajectory, FaultCause.NOT_FINITE, int(frames[0]), int(np.argmax(broken[frames[0]])))
+    return _fault(trajectory, InstabilityCause.NOT_FINITE, int(frames[0]), int(np.argmax(broken[frames[0]])))
 
 
 def first_explosion(
@@ -68,7 +68,7 @@ def first_explosion(
         # Written so that NaN explodes. A first frame at 0 K, before velocities are drawn, is no start of a rise.
         sudden = ~(temperatures_k[1:] <= rises) & (rises > 0)
         exploded = ~(temperatures_k <= limit) | np.append(False, sudden)
-    return _fault(trajectory, FaultCause.EXPLOSION, int(np.argmax(exploded))) if exploded.any() else None
+    return _fault(trajectory, InstabilityCause.EXPLOSION, int(np.argmax(exploded))) if exploded.any() else None
 
 
 def first_escape(trajectory: Trajectory, distance: float = ESCAPE_DISTANCE) -> StabilityFault | None:
@@ -86,7 +86,7 @@ def first_escape(trajectory: Trajectory, distance: float = ESCAPE_DISTANCE) -> S
                 raise ValueError(
                     f"distance: atom {atom} has none within {distance:g} Å at the start: state a larger one"
                 )
-            return _fault(trajectory, FaultCause.ESCAPE, frame, atom)
+            return _fault(trajectory, InstabilityCause.ESCAPE, frame, atom)
     return None
 
 
@@ -94,13 +94,15 @@ def published_escape(trajectory: Trajectory, distance: float = ESCAPE_DISTANCE) 
     """The last frame, if an atom has no other one within `distance` [Å] in it; periodicity ignored, as published."""
     last = trajectory.positions[-1]
     alone = isolated_atoms(last, trajectory.cells[-1], np.zeros(3, np.bool_), distance)
-    return _fault(trajectory, FaultCause.ESCAPE, len(trajectory) - 1, int(np.argmax(alone))) if alone.any() else None
+    return (
+        _fault(trajectory, InstabilityCause.ESCAPE, len(trajectory) - 1, int(np.argmax(alone))) if alone.any() else None
+    )
 
 
 def first_fault(
     trajectory: Trajectory, temperatures_k: Float, target_k: float, distance: float = ESCAPE_DISTANCE
 ) -> StabilityFault | None:
-    """The earliest of the three faults, or None; of faults in one frame, the first in the order of `FaultCause`.
+    """The earliest of the three faults, or None; of faults in one frame, the first in the order of `InstabilityCause`.
 
     Raises:
         ValueError: see `first_explosion` and `first_escape`.
@@ -137,5 +139,5 @@ def isolated_atoms(positions: Float, cell: Float, pbc: Bool, distance: float) ->
     return np.asarray(~(nearest_distances(positions, positions, cell, pbc, distance, rank=2) <= distance))
 
 
-def _fault(trajectory: Trajectory, cause: FaultCause, frame: int, atom: int = -1) -> StabilityFault:
+def _fault(trajectory: Trajectory, cause: InstabilityCause, frame: int, atom: int = -1) -> StabilityFault:
     return StabilityFault(cause, frame, float(trajectory.times_ps[frame]), atom)

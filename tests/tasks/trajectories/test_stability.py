@@ -9,7 +9,7 @@ from ase.build import molecule
 from tasks.trajectories.hydrogen_drift import HydrogenDrift, hydrogen_drift
 from tasks.trajectories.neighbours import nearest_distances
 from tasks.trajectories.stability import (
-    FaultCause,
+    InstabilityCause,
     first_escape,
     first_explosion,
     first_fault,
@@ -42,9 +42,9 @@ def test_nan_is_seen_in_its_frame() -> None:
     positions = ten_frames()
     positions[6:, 2, 1] = np.nan
     fault = first_fault(run_of(positions), np.where(np.arange(10) < 6, 300.0, np.nan), 300.0)
-    assert fault == (FaultCause.NOT_FINITE, 6, 3.0, 2)
+    assert fault == (InstabilityCause.NOT_FINITE, 6, 3.0, 2)
     all_nan = run_of(np.full_like(positions, np.nan))
-    assert first_fault(all_nan, np.full(10, np.nan), 300.0) == (FaultCause.NOT_FINITE, 0, 0.0, 0)
+    assert first_fault(all_nan, np.full(10, np.nan), 300.0) == (InstabilityCause.NOT_FINITE, 0, 0.0, 0)
     assert published_fault(all_nan, np.full(10, np.nan), 300.0) == first_not_finite(all_nan)
 
 
@@ -53,7 +53,7 @@ def test_an_explosion_is_at_the_frame_it_is_put() -> None:
     hot, sudden, both = WARM.copy(), WARM.copy() / 300, WARM.copy() / 300
     hot[4], sudden[7], both[3], both[8] = 10_301.0, 101.0, 101.0, 20_000.0
     for temperatures_k, frame, published in ((hot, 4, 4), (sudden, 7, 7), (both, 3, 8)):
-        assert first_explosion(run, temperatures_k, 300.0) == (FaultCause.EXPLOSION, frame, 0.5 * frame, -1)
+        assert first_explosion(run, temperatures_k, 300.0) == (InstabilityCause.EXPLOSION, frame, 0.5 * frame, -1)
         assert first_explosion(run, temperatures_k, 300.0, as_published=True).frame == published
     no_number = np.where(np.arange(10) < 5, 300.0, np.nan)
     assert first_explosion(run, no_number, 300.0).frame == 5
@@ -65,10 +65,10 @@ def test_an_explosion_is_at_the_frame_it_is_put() -> None:
 def test_a_heavy_atom_that_leaves_is_seen() -> None:
     positions = ten_frames()
     positions[3:5, 2] += [50, 0, 0]
-    assert first_fault(run_of(positions), WARM, 300.0) == (FaultCause.ESCAPE, 3, 1.5, 2)
+    assert first_fault(run_of(positions), WARM, 300.0) == (InstabilityCause.ESCAPE, 3, 1.5, 2)
     assert published_escape(run_of(positions)) is None  # it is back in the last frame
     positions[5:, 2] += [50, 0, 0]
-    assert published_fault(run_of(positions), WARM, 300.0) == (FaultCause.ESCAPE, 9, 4.5, 2)
+    assert published_fault(run_of(positions), WARM, 300.0) == (InstabilityCause.ESCAPE, 9, 4.5, 2)
 
 
 def test_an_atom_bonded_across_a_boundary_has_not_escaped() -> None:
@@ -76,7 +76,7 @@ def test_an_atom_bonded_across_a_boundary_has_not_escaped() -> None:
     positions[2:, moved] += [9.0, 0.0, -18.0]
     run = periodic_run(positions, [9.0] * 3, ETHANOL.numbers)
     assert first_escape(run) is None
-    assert published_escape(run) == (FaultCause.ESCAPE, 9, 9.0, moved)
+    assert published_escape(run) == (InstabilityCause.ESCAPE, 9, 9.0, moved)
     bonds = [[0, 6], [0, 7], [0, 8]]
     nearest = np.linalg.norm(ETHANOL.positions[[0, 1, 2], None] - ETHANOL.positions[moved], axis=2)
     bonded = [[int(nearest[:, 0].argmin()), moved]]
