@@ -88,7 +88,7 @@ def _inconsistent(n_items: int, changed: int) -> Assessment:
     return Assessment(
         Verdict.TOO_MANY_FAILURES,
         f"Asked again after a fresh start, the model answered {changed} of {n_items} items differently: "
-        "its answers must follow from the structure alone.",
+        "its answers must follow from the structure alone. A model with several heads states in its card which it is.",
     )
 
 
