@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 from contextlib import suppress
@@ -16,12 +17,15 @@ from tests.servers.registry import RegistryServer
 from tests.world.intake import Pushed
 
 SERVER = Path(__file__).parents[1] / "sandbox" / "own_server"
-# A twentieth of the base image: only what an interpreter and the server need, because the tests transfer it often.
+# A twentieth of the base image: only what an interpreter and the server need, because the tests transfer it often. All
+# files have one time, so that the layers are the same also if another test removes them from the engine's cache.
 SMALL = """
 FROM lambench/base:latest AS whole
 RUN mkdir /small && cp -L --parents /usr/bin/python3 $(ldd /usr/bin/python3 | grep -o '/[^ ]*') /small && \\
     cd $(python3 -c "import os; print(os.path.dirname(os.__file__))") && \\
-    cp -r --parents $PWD/*.py $PWD/encodings $PWD/json $PWD/collections $PWD/re $PWD/importlib $PWD/lib-dynload /small
+    cp -r --parents $PWD/*.py \\
+        $PWD/encodings $PWD/json $PWD/collections $PWD/re $PWD/importlib $PWD/lib-dynload /small \\
+    && find /small -exec touch -h -d @0 {} +
 FROM scratch
 COPY --from=whole /small /
 COPY server.py /server.py
@@ -44,6 +48,8 @@ class Authors:
         with TemporaryDirectory() as folder:
             shutil.copy(SERVER / "server.py", folder)
             (Path(folder) / "Dockerfile").write_text(text)
+            for file in Path(folder).iterdir():
+                os.utime(file, (0, 0))
             image, _ = self._engine.images.build(path=folder, tag=f"{repository}:1", rm=True)
         self._tags.append(f"{repository}:1")
         for line in self._engine.images.push(repository, tag="1", stream=True, decode=True):
