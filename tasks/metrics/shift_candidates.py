@@ -36,7 +36,7 @@ def frame_sets(counts: Float) -> Iterator[Int]:
     size = min(n, 2 * largest)
     while size > k:
         size = max(size // 2, k)
-        n_sets = int(np.clip(WORK / ((size + k) * k**2 + 10 * n), FEWEST, N_SETS))
+        n_sets = int(np.clip(WORK / ((size + k) * k**2 + 50 * n), FEWEST, N_SETS))
         orders = (rng.permutation(n) for _ in range(-(-n_sets // (n // size))))
         rows = np.concatenate([order[: n // size * size].reshape(-1, size) for order in orders])[:n_sets]
         yield rows
