@@ -18,6 +18,7 @@ from tasks.datasets.card import Card
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Measurement
+from tasks.metrics.profiles import Profile
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
@@ -140,19 +141,22 @@ class Work(NamedTuple):
 
 
 class DatasetPart(StrEnum):
-    """The part of a data set that a kind needs; all but the first two are fields of `Table`."""
+    """The part of a data set that a kind needs; all but the first three are fields of `Table`."""
 
     STRUCTURES = "structures"  # alone, without any reference
     LABELS = "labels"
+    GEOMETRIES = "geometries"  # relaxed structures, or differences of relaxed energies
     DIFFERENCES = "differences"
     CURVES = "curves"
     SCANS = "scans"
     CRYSTALS = "crystals"
+    SYSTEMS = "systems"
+    PATHS = "paths"
 
     @property
     def is_in_table(self) -> bool:
         """Whether it is a field of `Table`, with one entry an item."""
-        return self not in (DatasetPart.STRUCTURES, DatasetPart.LABELS)
+        return self not in (DatasetPart.STRUCTURES, DatasetPart.LABELS, DatasetPart.GEOMETRIES)
 
 
 class ScoreFamily(StrEnum):
@@ -201,6 +205,7 @@ class Traits:
         score: which score counts it.
         metrics: all metrics that it may measure. The scored ones appear on pages in this order.
         times: whether it measures times: then the class of hardware is part of an observation's key.
+        profiles: the curves that its items hold, for figures.
         page: the text of a Jinja template that explains the kind on its tasks' pages; empty: the file
             `templates/kinds/<kind>.html` if there is one, else a plain page made from these traits.
     """
@@ -213,6 +218,7 @@ class Traits:
     metrics: tuple[KindMetric, ...] = ()
     baseline: KindBaseline = KindBaseline()
     times: bool = False
+    profiles: tuple[Profile, ...] = ()
     page: str = ""
 
     @property

@@ -143,9 +143,9 @@ def check_kind(data: Path, suite: Suite, task: Task) -> None:
     if needed is DatasetPart.LABELS and LABELS not in card.sha256:
         raise UsageError(f"{where} needs labels, and {task.dataset} has none")
     counts = count_items(folder / TABLE)
-    if not needed.is_in_table or counts is None:
+    if not (needed.is_in_table or needed is DatasetPart.GEOMETRIES) or counts is None:
         return
-    if not counts.get(needed):
+    if needed.is_in_table and not counts.get(needed):
         has = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "no items at all"
         raise UsageError(f"{where} needs {needed}, and {task.dataset}/{TABLE} has {has}")
     try:

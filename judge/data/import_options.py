@@ -51,7 +51,9 @@ class ImportOptions:
 
 _FORMATS = (
     "labelled frames: extxyz, traj, db (as ASE reads them), deepmd (npy, plain or mixed type); "
-    "energy differences: reactions; energy profiles: scans; elasticity and compression: crystals; phonons: phonopy; "
+    "relaxed geometries and energies: relaxed-structures; "
+    "energy differences: reactions; energy profiles: scans; reaction paths: reaction-paths; "
+    "elasticity and compression: crystals; phonons: phonopy; "
     "structures alone (dynamics, timing): structures; and the formats of installed kinds"
 )
 _UNITS = (
@@ -62,7 +64,7 @@ _CLUSTER = (
     "correlated frames are those of one composition, of one group (deepmd: of one system), "
     "of one value of a field that extxyz, traj or db has in info, like info:trajectory; or none are (default)"
 )
-_ALSO_THEORY = "--theory of another level; reactions, scans and crystals need only this, as their files hold all levels"
+_ALSO_THEORY = "--theory of another level; tables of references need only this, as their files hold all levels"
 
 FormatArgument = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 PathArgument = Annotated[Path, typer.Argument(help="a file (extxyz, traj, db, structures) or a folder (others)")]

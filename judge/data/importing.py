@@ -15,11 +15,14 @@ from tasks.datasets.card import D3, Card, LabelSet, one_line
 from tasks.datasets.dataset import Dataset, DatasetError
 from tasks.importing.crystal_tables import import_crystals, import_structures
 from tasks.importing.deepmd import Column, read_deepmd
+from tasks.importing.dynamics import import_dynamics
 from tasks.importing.importers import read_structures
 from tasks.importing.label_units import EXAMPLE, parse_units
 from tasks.importing.labelled_import import Imported, LabelSource, cluster_field, labelled_dataset
 from tasks.importing.phonopy_files import import_phonopy
+from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
+from tasks.importing.relaxed_structures import import_relaxed_structures
 from tasks.importing.scans import import_scans
 from tasks.kind import ImportFormat
 from tasks.kinds.registry import KINDS, KindError
@@ -220,7 +223,14 @@ def _import_phonopy(path: Path, card: Card, options: ImportOptions) -> ImportedD
 
 
 # By format, the file with the references of all levels of theory.
-TABLES: Mapping[str, str] = {"reactions": "reactions.json", "scans": "scans.json", "crystals": "crystals.json"}
+TABLES: Mapping[str, str] = {
+    "reactions": "reactions.json",
+    "relaxed-structures": "reactions.json",
+    "scans": "scans.json",
+    "crystals": "crystals.json",
+    "dynamics": "systems.json",
+    "reaction-paths": "paths.json",
+}
 _FRAME_OPTIONS = frozenset({"multiplicity", "without", "cluster", "also"})
 _ASE_OPTIONS = _FRAME_OPTIONS | {"units", "also_units"}
 FORMATS: Mapping[str, FormatReader] = {
@@ -228,6 +238,9 @@ FORMATS: Mapping[str, FormatReader] = {
     "deepmd": FormatReader(_import_deepmd, _FRAME_OPTIONS | {"fparam"}),
     "reactions": _of_molecules(import_reactions),
     "scans": _of_molecules(import_scans),
+    "relaxed-structures": _of_molecules(import_relaxed_structures),
+    "dynamics": _of_molecules(import_dynamics),
+    "reaction-paths": _of_molecules(import_reaction_paths),
     "crystals": FormatReader(lambda path, card, _: ImportedDataset(import_crystals(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),

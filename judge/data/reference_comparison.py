@@ -138,6 +138,8 @@ def not_compared(dataset: Dataset, part: Table) -> list[str]:
     if unbalanced:
         lines.append(f"differences: not compared: {unbalanced} of {len(table.differences)}: {UNBALANCED}")
     lines += [f"{sort}: not compared: {why}" for sort, why in NOT_COMPARED.items() if table.items[sort]]
+    if dataset.geometries:
+        lines.append("geometries: not compared: they take relaxations: evaluate their task")
     if not dataset.card.label_sets:
         lines.append("structures: not compared: they have neither labels nor references")
     return lines

@@ -7,10 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
 
+from tasks.datasets.card_parts import CardPart as CardPart
+from tasks.datasets.card_parts import Index, TableItem
+from tasks.datasets.card_parts import Positive as Positive
+from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.validation_errors import one_line as one_line
 
 Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
@@ -18,11 +22,12 @@ UNITS: Mapping[str, str] = {"energy": "eV", "length": "Å", "forces": "eV/Å", "
 # Frames with one value of this are correlated. `cluster` is the table's column of that name, without a statement of its
 # meaning; `composition` and `info:FIELD` state it.
 CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
+# Fields of `Table` that the first data sets did not have.
+LATER_ITEMS = ("systems", "paths")
+ITEMS = ("differences", "curves", "scans", "crystals", *LATER_ITEMS)
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
 DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Index = Annotated[int, Field(ge=0)]
 
 
 class DatasetError(ValueError):
@@ -41,12 +46,6 @@ def dataset_faults(where: object) -> Iterator[None]:
     except ValueError as error:
         reason = one_line(error) if isinstance(error, ValidationError) else str(error)
         raise DatasetError(f"{where}: {reason}") from None
-
-
-class CardPart(BaseModel):
-    """A part of a file that states a data set or a suite: frozen; unknown fields are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class D3(CardPart):
@@ -159,14 +158,6 @@ class Summand(CardPart):
     coefficient: FiniteFloat
 
 
-class TableItem(CardPart):
-    """An item of a table, with the group under which it is reported; items of one cluster are correlated."""
-
-    id: str = Field(min_length=1)
-    group: str = ""
-    cluster: str = ""
-
-
 class Difference(TableItem):
     """An energy difference: Σ coefficient × E(structure), with its reference by label set.
 
@@ -237,6 +228,29 @@ class Crystal(TableItem):
     reference: dict[str, dict[str, FiniteFloat]]
 
 
+class PathReference(CardPart):
+    """A reaction at the reference, from the relaxed reactant on.
+
+    Args:
+        barrier: the highest energy on the path [eV]; None: there is none.
+        reaction_energy: of the product [eV]; None: there is none.
+    """
+
+    barrier: FiniteFloat | None = None
+    reaction_energy: FiniteFloat | None = None
+
+
+class MinimumEnergyPath(TableItem):
+    """A reaction whose path is searched, with its reference by label set.
+
+    Args:
+        path: the number that its structures have in the condition `path`.
+    """
+
+    path: Index
+    reference: dict[str, PathReference]
+
+
 class Table(CardPart):
     """The names, groups and items of the structures. No part of it enters a container.
 
@@ -248,6 +262,8 @@ class Table(CardPart):
         curves: items of the kind *equation of state*.
         scans: items of the kind *energy profiles*.
         crystals: items of kinds that measure properties of crystals: *elasticity*, *phonons*, *compression*.
+        systems: items of the kind *dynamics*.
+        paths: items of the kind *reaction paths*.
     """
 
     id: tuple[str, ...]
@@ -257,11 +273,23 @@ class Table(CardPart):
     curves: tuple[Curve, ...] = ()
     scans: tuple[Scan, ...] = ()
     crystals: tuple[Crystal, ...] = ()
+    systems: tuple[SimulatedSystem, ...] = ()
+    paths: tuple[MinimumEnergyPath, ...] = ()
 
     @property
-    def items(self) -> Mapping[str, tuple[Difference | Curve | Scan | Crystal, ...]]:
+    def items(
+        self,
+    ) -> Mapping[str, tuple[Difference | Curve | Scan | Crystal | SimulatedSystem | MinimumEnergyPath, ...]]:
         """The items of every sort, by the field's name."""
-        return {name: getattr(self, name) for name in ("differences", "curves", "scans", "crystals")}
+        return {name: getattr(self, name) for name in ITEMS}
+
+    def stored(self) -> dict[str, Any]:
+        """The fields as `table.json` has them.
+
+        Sorts of items that came later are left out where there are none: a data set made before has the same bytes.
+        """
+        empty = {name for name in LATER_ITEMS if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude=empty)
 
     @property
     def n_items(self) -> int:

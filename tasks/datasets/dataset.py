@@ -2,8 +2,9 @@
 
 <data root>/<name>@<version>/
   card.toml             tasks.datasets.card.Card
-  frames.safetensors    the arrays of a Frames: may enter a container; and conditions (pressure, supercell)
-  labels.safetensors    `<label set>/energy|forces|stress`; absent where the table holds all references
+  frames.safetensors    the arrays of a Frames: may enter a container; and conditions (pressure, fixed atoms)
+  labels.safetensors    `<label set>/energy|forces|stress`, and of relaxed geometries `<label set>/positions|cell`;
+                        absent where the table holds all references
   table.json            tasks.datasets.card.Table: names, groups, which structures form an item, references
 """
 
@@ -38,6 +39,8 @@ from tasks.datasets.dataset_checks import (
     check_structures,
     check_table,
 )
+from tasks.datasets.geometries import GEOMETRY, Geometries, check_geometries, geometries_of
+from tasks.datasets.system_checks import check_systems
 from tasks.structures.frames import FRAME_DTYPES, Frames, hash_arrays
 from tasks.structures.predictions import ALL_PROPERTIES, Labels
 
@@ -50,7 +53,7 @@ class Structures:
 
     Args:
         name: name@version of the data set.
-        conditions: by name, one row a structure: the conditions of its simulation
+        conditions: by name, one row a structure or an atom: the conditions of its simulation
             (`tasks.datasets.dataset_checks.CONDITIONS`).
         hidden: whether the card states no date since which the structures are public.
     """
@@ -82,6 +85,7 @@ class Dataset:
 
     Args:
         label_arrays: by label set.
+        geometries: by label set, the relaxed geometries.
 
     Raises:
         DatasetError: an array of a wrong shape, an index out of range, a label where there can be none; the line
@@ -93,17 +97,23 @@ class Dataset:
     table: Table
     label_arrays: Mapping[str, Labels]
     conditions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    geometries: Mapping[str, Geometries] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_structures(self.card, self.frames)
-        check_conditions(self.conditions, len(self.frames))
+        check_conditions(self.conditions, self.frames)
         check_table(self.card, self.table, len(self.frames))
-        for name, labels in self.label_arrays.items():
+        check_systems(f"{TABLE}: systems", self.table.systems, self.card, self.frames)
+        for name in (*self.label_arrays, *self.geometries):
             if name not in self.card.label_sets:
                 raise DatasetError(f"{LABELS}: {name}: is not a label set of {CARD}: {sorted(self.card.label_sets)}")
+        for name, labels in self.label_arrays.items():
             check_labels(name, labels, self.frames)
+        for name, geometries in self.geometries.items():
+            check_geometries(f"{LABELS}: {name}", geometries, self.frames)
         for name in self.card.label_sets:
-            if name not in self.label_arrays and not self.table.n_items:  # every item has all label sets
+            labelled = name in self.label_arrays or name in self.geometries
+            if not labelled and not self.table.n_items:  # every item has all label sets
                 raise DatasetError(f"{CARD}: label_sets.{name}: has neither labels nor references")
 
     @property
@@ -151,7 +161,7 @@ def load_structures(folder: Path) -> Structures:
     frames, conditions = _read_frames(folder, card)
     try:
         check_structures(card, frames)
-        check_conditions(conditions, len(frames))
+        check_conditions(conditions, frames)
     except DatasetError as error:
         raise DatasetError(f"{folder / str(error)}") from None
     return Structures(card.full_name, frames, conditions, card.hidden)
@@ -171,13 +181,20 @@ def load_dataset(folder: Path) -> Dataset:
     by_set: dict[str, dict[str, NDArray[Any]]] = {}
     for key, array in arrays.items():
         label_set, _, name = key.rpartition("/")
-        if name not in ALL_PROPERTIES or array.dtype != np.float64:
-            raise DatasetError(f"{folder / LABELS}: {key}: must be <label set>/energy, forces or stress in float64")
+        if name not in (*ALL_PROPERTIES, *GEOMETRY) or array.dtype != np.float64:
+            names = ", ".join((*ALL_PROPERTIES, *GEOMETRY))
+            raise DatasetError(f"{folder / LABELS}: {key}: must be <label set>/NAME in float64, NAME one of {names}")
         by_set.setdefault(label_set, {})[name] = array
+    labels, geometries = _labels(by_set), geometries_of(by_set, f"{folder / LABELS}")
     try:
-        return Dataset(card, frames, table, {name: Labels(**parts) for name, parts in by_set.items()}, conditions)
+        return Dataset(card, frames, table, labels, conditions, geometries)
     except DatasetError as error:
         raise DatasetError(f"{folder / str(error)}") from None
+
+
+def _labels(by_set: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Labels]:
+    chosen = {name: {p: parts[p] for p in ALL_PROPERTIES if p in parts} for name, parts in by_set.items()}
+    return {name: Labels(**parts) for name, parts in chosen.items() if parts}
 
 
 def save_dataset(dataset: Dataset, data_root: Path) -> Path:
@@ -191,11 +208,12 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
         raise DatasetError(f"{folder}: version: exists already; give the changed dataset a new version")
     files = {
         FRAMES: _pack({**dataset.frames.arrays(), **dataset.conditions}),
-        TABLE: (json.dumps(dataset.table.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode(),
+        TABLE: (json.dumps(dataset.table.stored(), indent=1, ensure_ascii=False) + "\n").encode(),
     }
     labels = {
         f"{label_set}/{name}": array
-        for label_set, labels in dataset.label_arrays.items()
+        for part in (dataset.label_arrays, dataset.geometries)
+        for label_set, labels in part.items()
         for name, array in labels.arrays.items()
     }
     if labels:

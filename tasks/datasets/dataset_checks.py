@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.datasets.card import Card, Crystal, DatasetError, Difference, Table
+from tasks.datasets.card import Card, Crystal, DatasetError, Difference, MinimumEnergyPath, Table
+from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels, property_shapes
 
-# The conditions of a simulation, arrays beside those of the frames. By name: dtype, and shape of one row.
-CONDITIONS: Mapping[str, tuple[Any, tuple[int, ...]]] = {
-    "pressure_gpa": (np.float64, ()),
-    "supercell": (np.int64, (3, 3)),  # columns: its vectors in those of the cell, as phonopy has it
-    "primitive": (np.float64, (3, 3)),  # columns: the primitive vectors in those of the cell, as phonopy has it
+
+class Condition(NamedTuple):
+    """An array of conditions: its dtype, the shape of one row, and whether it has a row an atom or a structure."""
+
+    dtype: Any
+    shape: tuple[int, ...] = ()
+    per_atom: bool = False
+
+
+# The conditions of a simulation, arrays beside those of the frames.
+CONDITIONS: Mapping[str, Condition] = {
+    "pressure_gpa": Condition(np.float64),
+    "supercell": Condition(np.int64, (3, 3)),  # columns: its vectors in those of the cell, as phonopy has it
+    "primitive": Condition(np.float64, (3, 3)),  # columns: the primitive vectors, likewise
+    "fixed": Condition(np.bool_, per_atom=True),  # whether the atom stays where it is
+    "molecule": Condition(np.int64, per_atom=True),  # number of its molecule, which a barostat moves as a whole
+    "path": Condition(np.int64),  # number of the reaction that the structure belongs to
+    "role": Condition(np.int64),  # of the structure in its reaction: a `tasks.datasets.path_roles.PathRole`
 }
 CARD, FRAMES, LABELS, TABLE = "card.toml", "frames.safetensors", "labels.safetensors", "table.json"
 
@@ -29,14 +43,15 @@ def check_structures(card: Card, frames: Frames) -> None:
         raise DatasetError(f"{CARD}: periodic: is {str(card.periodic).lower()}, which the pbc of {FRAMES} is not")
 
 
-def check_conditions(conditions: Mapping[str, NDArray[Any]], n: int) -> None:
-    """Conditions are known and finite, with one row a structure."""
+def check_conditions(conditions: Mapping[str, NDArray[Any]], frames: Frames) -> None:
+    """Conditions are known and finite, with one row a structure or an atom."""
     for name, array in conditions.items():
         if name not in CONDITIONS:
             raise DatasetError(f"{FRAMES}: {name}: is no known condition: {', '.join(CONDITIONS)}")
-        dtype, shape = CONDITIONS[name]
-        if array.dtype != dtype or array.shape != (n, *shape):
-            raise DatasetError(f"{FRAMES}: {name}: must be {np.dtype(dtype)}{(n, *shape)}")
+        dtype, shape, per_atom = CONDITIONS[name]
+        expected = (len(frames.numbers) if per_atom else len(frames), *shape)
+        if array.dtype != dtype or array.shape != expected:
+            raise DatasetError(f"{FRAMES}: {name}: must be {np.dtype(dtype)}{expected}")
         if not np.isfinite(array).all():
             raise DatasetError(f"{FRAMES}: {name}: must be finite")
         if shape and (np.abs(np.linalg.det(array)) < 1e-8).any():
@@ -54,8 +69,12 @@ def check_table(card: Card, table: Table, n: int) -> None:
         if len({item.id for item in items}) != len(items):
             raise DatasetError(f"{TABLE}: {field}.id: two items have one name")
         for row, item in enumerate(items):
+            if isinstance(item, SimulatedSystem):  # see `tasks.datasets.system_checks`
+                continue
             if isinstance(item, Difference):
                 used = [term.structure for term in item.terms]
+            elif isinstance(item, MinimumEnergyPath):
+                used = [item.path]  # there are at least as many structures as paths
             else:
                 used = [item.structure] if isinstance(item, Crystal) else list(item.structures)
             if max(used) >= n:

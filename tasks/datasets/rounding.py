@@ -13,6 +13,7 @@ import numpy as np
 
 from tasks.datasets.card import Table
 from tasks.datasets.dataset import Dataset
+from tasks.datasets.geometries import Geometries
 from tasks.structures.predictions import Labels
 
 DECIMALS = 9  # of positions and cells [Å], energies [eV], forces [eV/Å], stresses [eV/Å³], references in their own unit
@@ -26,6 +27,7 @@ def rounded(dataset: Dataset) -> Dataset:
         table=Table.model_validate(_on_grid(dataset.table.model_dump())),
         label_arrays={name: Labels(**_on_grid(vars(labels))) for name, labels in dataset.label_arrays.items()},
         conditions=_on_grid(dataset.conditions),
+        geometries={name: Geometries(**_on_grid(vars(part))) for name, part in dataset.geometries.items()},
     )
 
 

@@ -26,7 +26,7 @@ from tasks.simulation.velocity_verlet import LockstepRun, RunBounds
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Cause
 
-VERSION = "dynamics 1"
+VERSION = "dynamics 2"
 MAX_STORED_BYTES = 200_000_000
 Arrays = dict[str, NDArray[Any]]
 
@@ -101,10 +101,11 @@ class StoredFrames:
         cells: (f, t, 3, 3) [Å].
         potential, kinetic: (t, f) [eV].
         hottest: (t, f) the highest temperature [K] of all steps after the stored frame before.
+        largest_force: (t, f) the largest component of a force [eV/Å].
         step: the last stored step.
     """
 
-    NAMES = ("positions", "cells", "potential", "kinetic", "hottest")
+    NAMES = ("positions", "cells", "potential", "kinetic", "hottest", "largest_force")
 
     def __init__(self, frames: Frames, settings: DynamicsSettings, stored: Mapping[str, NDArray[Any]] | None) -> None:
         n, f, self._every = len(frames), settings.n_stored, settings.store_every
@@ -112,7 +113,7 @@ class StoredFrames:
         self._degrees = 1.5 * kB * frames.n_atoms
         self.positions = np.full((f, len(frames.numbers), 3), np.nan, np.float32)
         self.cells = np.full((f, n, 3, 3), np.nan)
-        self.potential, self.kinetic, self.hottest = (np.full((n, f), np.nan) for _ in range(3))
+        self.potential, self.kinetic, self.hottest, self.largest_force = (np.full((n, f), np.nan) for _ in range(4))
         self.step = 0
         if stored is not None:
             for name in self.NAMES:
@@ -137,6 +138,8 @@ class StoredFrames:
         self.positions[index, atoms] = run.positions[atoms]
         self.cells[index, alive] = cells[alive]
         self.potential[alive, index], self.kinetic[alive, index] = run.potential[alive], run.kinetic[alive]
+        largest = np.maximum.reduceat(np.abs(run.forces).max(axis=1), self._frames.offsets[:-1])
+        self.largest_force[alive, index] = largest[alive]
 
 
 def simulate(

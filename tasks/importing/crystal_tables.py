@@ -120,7 +120,8 @@ def _crystal(stated: StatedCrystal, structure: int, card: Card, where: str) -> C
 def _conditions(stated: Sequence[StatedCrystal], path: Path) -> dict[str, NDArray[Any]]:
     """The conditions that are stated, as arrays with one row a crystal."""
     conditions = {}
-    for name, (dtype, shape) in CONDITIONS.items():
+    for name in ("pressure_gpa", "supercell", "primitive"):
+        dtype, shape, _ = CONDITIONS[name]
         values = [getattr(crystal, name) for crystal in stated]
         missing = [crystal.id for crystal, value in zip(stated, values, strict=True) if value is None]
         if len(missing) == len(stated):

@@ -20,6 +20,7 @@ from tasks.importing.import_checks import (
 )
 from tasks.importing.length_checks import doubtful_lengths
 from tasks.importing.reference_checks import doubtful_references, impossible_references
+from tasks.kinds.relaxed_geometries import ReferenceGeometries
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels
 
@@ -112,7 +113,7 @@ def summarise(dataset: Dataset) -> ImportSummary:
         distance=range_of(np.where(np.isfinite(distances), distances, np.nan)),
         volume_per_atom=range_of(frames.volumes / frames.n_atoms),
         labels={name: _label_summary(frames, labels) for name, labels in sets.items()},
-        references=_references(dataset.table),
+        references={**_references(dataset.table), **_geometries(dataset)},
         impossible=tuple(impossible),
         doubtful=tuple(doubtful),
     )
@@ -148,8 +149,24 @@ def _references(table: Table) -> dict[str, ValueRange]:
         for label_set, properties in crystal.reference.items():
             for name, value in properties.items():
                 values.setdefault(f"{label_set}: {name}", []).append(value)
+    for analysis in (analysis for system in table.systems for analysis in system.analyses):
+        for label_set, value in (analysis.references or {}).items():
+            if isinstance(value, float):  # no curve, and no positions
+                values.setdefault(f"{label_set}: {analysis.measure}", []).append(value)
     ranges = {what: range_of(np.array(of_sort)) for what, of_sort in values.items()}
     return {what: value_range for what, value_range in ranges.items() if value_range is not None}
+
+
+def _geometries(dataset: Dataset) -> dict[str, ValueRange]:
+    """The distances of the starts from their reference geometries, and the errors of their volumes."""
+    frames, values = dataset.frames, {}
+    for name, geometries in dataset.geometries.items():
+        references = ReferenceGeometries(dataset.structures, geometries, "periodicity")
+        distances = references.distances(frames.positions, frames.cell, geometries.known)
+        values[f"{name}: distance of the start [Å]"] = range_of(distances)
+        volumes = references.volume_errors(frames.cell, geometries.known)
+        values[f"{name}: volume of the start, above the reference's [%]"] = range_of(volumes)
+    return {what: value_range for what, value_range in values.items() if value_range is not None}
 
 
 def _unit(item: Difference | Scan) -> str:

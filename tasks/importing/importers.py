@@ -73,7 +73,7 @@ def read_structures(
     Raises:
         DatasetError: the file cannot be read, or a frame is at fault; the line names file, frame and field.
     """
-    structures = _read(path, format)
+    structures = read_atoms(path, format)
     names = tuple(_name(atoms, f"frame {i}") for i, atoms in enumerate(structures))
     if named:
         _check_names(structures, names, path)
@@ -161,7 +161,12 @@ def _is_numeric(value: object) -> bool:
         return False
 
 
-def _read(path: Path, format: str | None) -> list[Atoms]:
+def read_atoms(path: Path, format: str | None = None) -> list[Atoms]:
+    """The structures of a file as ASE reads them.
+
+    Raises:
+        DatasetError: the file cannot be read, or has no structures; the line names it.
+    """
     try:
         atoms_or_list = read(path, index=":", format=format)
     except FileNotFoundError:

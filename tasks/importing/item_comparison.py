@@ -21,6 +21,8 @@ UNBALANCED = "sums in which atoms appear or vanish depend on each model's own ze
 NOT_COMPARED = {
     "curves": "equations of state hold volumes and moduli, which take relaxed cells: evaluate their task",
     "crystals": "properties of crystals take relaxations and displacements: evaluate their task",
+    "systems": "simulated systems take whole trajectories: evaluate their task",
+    "paths": "barriers take a search of the path: evaluate their task",
 }
 
 

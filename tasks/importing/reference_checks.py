@@ -12,6 +12,7 @@ import numpy as np
 
 from tasks.datasets.card import Crystal, Difference, Scan
 from tasks.datasets.dataset import Dataset
+from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.frames import Frames
 
 # Helium takes 24.6 eV to ionise, the most of all atoms (NIST); no bond or lattice takes more for each of its atoms.
@@ -41,6 +42,15 @@ BOUNDS = {
     "entropy_j_per_mol_k": (0.0, np.inf, "J/mol/K", "a sign?"),
     "heat_capacity_j_per_mol_k": (0.0, np.inf, "J/mol/K", "a sign?"),
 }
+# By measure of a simulated system: as above. Osmium has 22.6 g/cm³, gases at atmospheric pressure some 1e-4 and more;
+# hydrogen in water, the fastest ion, diffuses with 9.3e-9 m²/s.
+SYSTEM_BOUNDS = {
+    "density": (1e-5, 30.0, "g/cm³", "kg/m³ taken for g/cm³?"),
+    "bond_length": (0.5, 6.0, "Å", "nm, pm or bohr taken for Å?"),
+    "first_peak": (0.5, 15.0, "Å", "nm, pm or bohr taken for Å?"),
+    "angle": (0.0, 180.0 + 1e-9, "°", "a sign, or another unit?"),
+    "diffusion": (1e-3, 1e4, "1e-9 m²/s", "cm²/s, m²/s or Å²/ps taken for 1e-9 m²/s?"),
+}
 
 
 class ReferenceFinding(NamedTuple):
@@ -63,6 +73,7 @@ def impossible_references(dataset: Dataset) -> list[str]:
     findings = [f for item in table.differences for f in _of_difference(item, frames)]
     findings += [f for item in table.scans for f in _of_scan(item)]
     findings += [f for item in table.crystals for f in _of_crystal(item, frames)]
+    findings += [f for item in table.systems for f in _of_system(item)]
     pressures = dataset.conditions.get("pressure_gpa", np.zeros(0))
     why = f"more than {MAX_PRESSURE:g} GPa: Pa, MPa or kbar taken for GPa?"
     for item in table.crystals if len(pressures) else ():
@@ -116,6 +127,17 @@ def _of_scan(item: Scan) -> Iterator[ReferenceFinding]:
             yield ReferenceFinding(
                 height, "scan", what, f"more than {bound:g} {unit}: {units}, or an energy of another system?"
             )
+
+
+def _of_system(item: SimulatedSystem) -> Iterator[ReferenceFinding]:
+    for analysis in item.analyses:
+        if analysis.measure in SYSTEM_BOUNDS:
+            low, high, unit, why = SYSTEM_BOUNDS[analysis.measure]
+            for label_set, value in (analysis.references or {}).items():
+                if not low < value < high:
+                    what = f"{item.id}: {analysis.name or analysis.measure} of {label_set}: {value:.6g} {unit}"
+                    why_not = f"not between {low:g} and {high:g} {unit}: {why}"
+                    yield ReferenceFinding(abs(np.log(value / low)), analysis.measure, what, why_not)
 
 
 def _properties(crystals: Sequence[Crystal]) -> Iterator[tuple[Crystal, str, str, float]]:

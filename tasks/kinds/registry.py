@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from tasks.kind import Kind, Parameters, ScoreFamily, Traits
 from tasks.kinds.compression import Compression
+from tasks.kinds.dynamics import Dynamics
 from tasks.kinds.elasticity import Elasticity
 from tasks.kinds.energy_differences import EnergyDifferences
 from tasks.kinds.energy_profiles import EnergyProfiles
@@ -20,6 +21,8 @@ from tasks.kinds.equation_of_state import EquationOfStateKind
 from tasks.kinds.labelled_frames import LabelledFrames
 from tasks.kinds.nve import Nve
 from tasks.kinds.phonons import Phonons
+from tasks.kinds.reaction_paths import ReactionPaths
+from tasks.kinds.relaxed_structures import RelaxedStructures
 from tasks.metrics.kind_metric import Better
 from tasks.physicality.kind import Physicality
 from tasks.timing.efficiency import Efficiency
@@ -155,6 +158,9 @@ KINDS = KindRegistry(
         Elasticity(),
         Phonons(),
         Compression(),
+        RelaxedStructures(),
+        Dynamics(),
+        ReactionPaths(),
         Nve(),
         Efficiency(),
         Physicality(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,12 @@ class RunCheckpoint:
 
     def keep(self, arrays: Arrays) -> None:
         """Saves `arrays`, the whole state of the run, if half a minute has passed since it was last saved."""
+        self.keep_lazily(lambda: arrays)
+
+    def keep_lazily(self, make: Callable[[], Arrays]) -> None:
+        """The same, of arrays that are only made if they are saved."""
         if self._checkpoint is None or self._clock() - self._saved < SAVE_EVERY_S:
             return
         used = np.array([self.used_s + self._clock() - self._begin])
-        self._checkpoint.save({**arrays, "used_s": used, "fingerprint": self._fingerprint})
+        self._checkpoint.save({**make(), "used_s": used, "fingerprint": self._fingerprint})
         self._saved = self._clock()

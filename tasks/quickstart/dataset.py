@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Card, Table
 from tasks.datasets.dataset import Dataset
+from tasks.datasets.geometries import Geometries
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 
@@ -39,6 +40,7 @@ def dataset_of(
     *,
     labels: Mapping[str, Labels] | None = None,
     conditions: Mapping[str, NDArray[Any]] | None = None,
+    geometries: Mapping[str, Geometries] | None = None,
     **items: Any,
 ) -> Dataset:
     """The dataset of `structures`.
@@ -53,4 +55,4 @@ def dataset_of(
         **items,
     )
     frames = Frames.from_atoms([entry.atoms for entry in structures])
-    return Dataset(card, frames, table, labels or {}, conditions or {})
+    return Dataset(card, frames, table, labels or {}, conditions or {}, geometries or {})

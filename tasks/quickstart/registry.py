@@ -17,7 +17,10 @@ from tasks.quickstart.crystals import (
     build_wien2k_frames,
 )
 from tasks.quickstart.molecules import build_dbh24, build_rotors, build_s22
+from tasks.quickstart.paths import build_paths
+from tasks.quickstart.relaxed import build_relaxed_metals
 from tasks.quickstart.structures import build_crystals, build_efficiency, build_molecules, build_slabs
+from tasks.quickstart.systems import build_metals
 
 
 def build_quickstart(data_root: Path) -> list[str]:
@@ -43,11 +46,14 @@ UNROUNDED: Mapping[str, Callable[[], Dataset]] = {
     "s22": build_s22,
     "dbh24": build_dbh24,
     "rotors": build_rotors,
+    "paths": build_paths,
     "wien2k-eos": build_wien2k_eos,
     "wien2k-frames": build_wien2k_frames,
     "wien2k-compression": build_wien2k_compression,
     "wien2k-elasticity": build_wien2k_elasticity,
     "entropies": build_entropies,
+    "relaxed-metals": build_relaxed_metals,
+    "simulated-metals": build_metals,
     "nve-crystals": build_crystals,
     "nve-molecules": build_molecules,
     "nve-slabs": build_slabs,

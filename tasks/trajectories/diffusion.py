@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from ase.data import atomic_masses
-from scipy.fft import irfft, next_fast_len, rfft
 
 from tasks.structures.frames import Float, Int
 from tasks.trajectories.straight_lines import fit_slopes
@@ -108,6 +107,8 @@ def _centres_of_mass(trajectory: Trajectory) -> Float:
 
 def _summed_squares(x: Float) -> Float:
     """(f,) Σ_t Σ_columns (x[t + lag] − x[t])² for each lag, of `x` (f, m), by Fourier transform."""
+    from scipy.fft import irfft, next_fast_len, rfft  # slow to import, and only needed here
+
     n = len(x)
     size = next_fast_len(2 * n, real=True)
     spectrum = rfft(x, size, axis=0)

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from ase.cell import Cell
-from scipy.spatial import cKDTree
 
 from tasks.structures.frames import Bool, Float, Int
 
@@ -34,6 +33,8 @@ class _Images(NamedTuple):
 
 def neighbour_pairs(centres: Float, others: Float, cell: Float, pbc: Bool, distance: float) -> NeighbourPairs:
     """The pairs of `centres` (n, 3) and `others` (m, 3) up to `distance` apart [Å], each image a pair of its own."""
+    from scipy.spatial import cKDTree  # slow to import, and only needed here
+
     images = _images(centres, others, cell, pbc, distance)
     found: Any = cKDTree(images.positions).query_ball_point(images.centres, distance)
     counts = np.array([len(indices) for indices in found], np.int64)
@@ -47,6 +48,8 @@ def nearest_distances(centres: Float, others: Float, cell: Float, pbc: Bool, dis
 
     With `rank` 2, `others` may hold the centres themselves, each at distance 0 from itself.
     """
+    from scipy.spatial import cKDTree
+
     images = _images(centres, others, cell, pbc, distance)
     # The tree leaves out what is exactly as far as its bound.
     bound = np.nextafter(distance, np.inf)

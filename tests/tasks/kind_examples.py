@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
-from ase.build import bulk
+from ase.build import add_adsorbate, bulk, fcc100
 from ase.calculators.emt import EMT
 
 from tasks.datasets.card import (
@@ -17,12 +17,17 @@ from tasks.datasets.card import (
     CurveReference,
     Difference,
     LabelSet,
+    MinimumEnergyPath,
+    PathReference,
     Scan,
     Summand,
     Table,
 )
 from tasks.datasets.dataset import Dataset
+from tasks.datasets.geometries import Geometries
+from tasks.datasets.path_roles import PathRole
 from tasks.datasets.rounding import rounded
+from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.kind import Kind, Observation, Parameters, Watch
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Measurement
@@ -56,8 +61,8 @@ def rattled(count: int) -> list[Atoms]:
 def example(kind: str, structures: list[Atoms], parameters: dict[str, Any], **items: Any) -> KindExample:
     names = tuple(f"s{i}" for i in range(len(structures)))
     table = Table(id=names, group=("",) * len(names), cluster=names, **items.pop("table", {}))
-    labels, conditions = items.pop("labels", None), items.pop("conditions", {})
-    labelled = bool(labels or table.n_items)
+    labels, conditions, geometries = items.pop("labels", None), items.pop("conditions", {}), items.pop("geometries", {})
+    labelled = bool(labels or geometries or table.n_items)
     card = Card(
         name="law",
         version="1",
@@ -67,7 +72,9 @@ def example(kind: str, structures: list[Atoms], parameters: dict[str, Any], **it
         label_sets={PBE: LabelSet(theory=PBE, dispersion=False)} if labelled else {},
         default_label_set=PBE if labelled else None,
     )
-    dataset = Dataset(card, Frames.from_atoms(structures), table, {PBE: labels} if labels else {}, conditions)
+    dataset = Dataset(
+        card, Frames.from_atoms(structures), table, {PBE: labels} if labels else {}, conditions, geometries
+    )
     return KindExample(KINDS[kind], rounded(dataset), KINDS[kind].parameters.model_validate(parameters))
 
 
@@ -151,8 +158,89 @@ def phonons() -> KindExample:
     return crystals("phonons", {"relaxation": FAST}, reference, supercell=supercell)
 
 
+def relaxed_structures() -> KindExample:
+    """Displaced and stretched crystals, with perfect ones as references, and sums of their relaxed energies."""
+    structures, frames = rattled(5), Frames.from_atoms([bulk(METALS[k % 4], cubic=True) for k in range(5)])
+    for atoms in structures:
+        atoms.set_cell(1.03 * atoms.cell, scale_atoms=True)
+    rows = [
+        Difference(
+            id=f"d{i}",
+            group=("one", "two")[i % 2],
+            quantity=("lattice energy", "barrier")[i % 2],
+            terms=(Summand(structure=i, coefficient=1.0), Summand(structure=i + 1, coefficient=-0.5)),
+            reference={PBE: 0.3 * i - 1.0},
+        )
+        for i in range(4)
+    ]
+    positions, cell = frames.positions.copy(), frames.cell.copy()
+    positions[frames.atom_slice(4)], cell[4] = np.nan, np.nan  # it is in a difference alone
+    geometries = {PBE: Geometries(positions, cell)}
+    table = {"differences": rows}
+    return example("relaxed_structures", structures, {"relaxation": FAST}, table=table, geometries=geometries)
+
+
+def hops() -> list[Atoms]:
+    """Reactant, product and transition state of two hops of an atom on Cu(100), with one layer and with two."""
+    structures = []
+    for layers in (1, 2):
+        slab = fcc100("Cu", size=(3, 2, layers), vacuum=6.0, periodic=True)
+        for x in (0.0, 1 / 3, 1 / 6):  # of the cell: two hollows, and the bridge between them
+            hop = slab.copy()
+            add_adsorbate(hop, "Cu", 1.7, position="hollow")
+            hop.positions[-1] += x * hop.cell[0]
+            hop.wrap()
+            structures.append(hop)
+    return structures
+
+
+def reaction_paths() -> KindExample:
+    roles = [PathRole.REACTANT, PathRole.PRODUCT, PathRole.TRANSITION_STATE]
+    rows = [
+        MinimumEnergyPath(
+            id=f"{layers} layers",
+            group=str(layers),
+            path=layers - 1,
+            reference={PBE: PathReference(barrier=0.3, reaction_energy=0.05 * layers)},
+        )
+        for layers in (1, 2)
+    ]
+    band = {"n_images": 5, "end_steps": 100, "end_fmax": 0.05, "fmax": 0.2, "climbing_fmax": 0.1, "climbing_steps": 200}
+    conditions = {"path": np.repeat([0, 1], 3), "role": np.tile([int(role) for role in roles], 2)}
+    return example("reaction_paths", hops(), {"band": band}, table={"paths": rows}, conditions=conditions)
+
+
 def nve() -> KindExample:
     return example("nve", rattled(4), {"steps": 20, "sample_every": 2, "timestep_fs": 2.0})
+
+
+def dynamics() -> KindExample:
+    rows = [
+        SimulatedSystem.model_validate(
+            {
+                "id": f"{METALS[i]} {i}",
+                "group": METALS[i],
+                "structure": i,
+                "analyses": [
+                    {"measure": "density", "reference": {PBE: 5.0 + i}},
+                    {"measure": "bond_length", "pairs": [(0, 1)], "reference": {PBE: 2.5}},
+                    {"measure": "angle", "triples": [(0, 1, 2)], "reference": {PBE: 60.0}},
+                    {"measure": "planarity", "ring": [0, 1, 2, 3], "reference": {PBE: 0.5}},
+                    {"measure": "temperature"},
+                    {
+                        "measure": "rdf",
+                        "first": [0, 1, 2, 3],
+                        "r_max": 1.7,
+                        "bin_width": 0.1,
+                        "reference": {PBE: {"x": [0.0, 2.0], "y": [0.0, 1.0]}},
+                    },
+                ],
+            }
+        )
+        for i in range(4)
+    ]
+    parameters = {"ensemble": "npt", "steps": 12, "store_every": 2, "barostat_every": 3, "replicas": 2}
+    return example("dynamics", rattled(4), parameters, table={"systems": rows})
 
 
 def efficiency() -> KindExample:
@@ -174,6 +262,9 @@ EXAMPLES: dict[str, Callable[[], KindExample]] = {
         elasticity,
         compression,
         phonons,
+        relaxed_structures,
+        dynamics,
+        reaction_paths,
         nve,
         efficiency,
         physicality,

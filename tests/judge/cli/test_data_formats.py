@@ -14,6 +14,7 @@ from ase.io import write
 
 from tasks.datasets.dataset import load_dataset
 from tests.judge.cli.data_command import MOLECULES, NAMED, faces, mine, run
+from tests.tasks.importing.test_dynamics_import import folder, waters
 from tests.tasks.importing.test_phonopy_files import copper, text_of
 from tests.world.world import World
 
@@ -58,7 +59,7 @@ def test_deepmd_with_charges_in_fparam(data_world: World) -> None:
     assert mine(data_world).frames.charge.tolist() == [-1] * 10 + [0] * 10
 
 
-@pytest.mark.parametrize("format", ["deepmd", "reactions", "scans", "crystals", "phonopy"])
+@pytest.mark.parametrize("format", ["deepmd", "reactions", "scans", "crystals", "dynamics", "phonopy"])
 def test_a_missing_folder_is_refused(data_world: World, format: str) -> None:
     status, _, err = run("import", format, "nowhere", *NAMED)
     assert (status, err) == (2, "judge: nowhere: is not there")
@@ -83,6 +84,21 @@ def test_impossible_references_are_refused_unless_trusted(data_world: World) -> 
     assert "eV/Å² is more than 10 eV/Å² (160 J/m²): mJ/m² or meV/Å² taken for J/m² or eV/Å²?" in err
     assert "IMPOSSIBLE  Pt(111): reference of EMT" in out
     assert run("import", "reactions", "faces", *NAMED, "--trust-ranges")[0] == 0
+
+
+def test_systems_for_dynamics_are_a_format(data_world: World) -> None:
+    water = waters()
+    folder(Path("."), [water], [{"measure": "density", "reference": 997.0}])
+    status, _, err = run("import", "dynamics", ".", *MOLECULES)
+    assert status == 2
+    why = "is not between 1e-05 and 30 g/cm³: kg/m³ taken for g/cm³?"
+    assert f"water: density of PBE: 997 g/cm³ {why}" in err
+    folder(Path("."), [water], [{"measure": "density", "reference": 0.997}])
+    status, out, err = run("import", "dynamics", ".", *MOLECULES)
+    assert status == 0, err
+    assert "reference of PBE: density: 0.997 to 0.997" in out
+    (system,) = mine(data_world).table.systems
+    assert system.id == "water"
 
 
 def test_reactions_scans_and_phonopy_are_formats(data_world: World) -> None:

@@ -15,6 +15,7 @@ from sandbox.limits import Limits
 from sandbox.verdict import FaultCause, Verdict
 from submissions.records import ImageRecord, ModelCard, PreflightReport, StatedLabelSet, Submission, utc_now
 from tasks.datasets.card import D3, LabelSet
+from tasks.kinds.dynamics import DynamicsParameters
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Task
 
@@ -209,6 +210,20 @@ def test_the_class_of_hardware_is_in_the_key_of_timings_alone() -> None:
     for kind in KINDS:
         prefixes = {a_unit(kind=kind, hardware=hardware).prefix for hardware in ("this machine", "that machine")}
         assert len(prefixes) == (2 if kind == "efficiency" else 1), kind
+
+
+def test_a_variant_of_dynamics_shares_no_answer_and_no_result_with_the_full_run() -> None:
+    """Names and parameters are in the keys of observations and results, and a ranking is made task by task."""
+    ended = attempt(1, Verdict.OK)
+    full = a_unit(kind="dynamics")
+    short = DynamicsParameters(steps=1000, variant="short")
+    named = DynamicsParameters(variant="short")
+    for parameters in (short, named):
+        other = a_unit(kind="dynamics", task={"parameters": parameters})
+        assert other.observation_key != full.observation_key
+        assert result_of(other, ended) != result_of(full, ended)
+        assert step(other, ended, results=(result_of(full, ended),)) is Step.MEASURE
+    assert result_of(a_unit(kind="dynamics", task={"name": "u"}), ended) != result_of(full, ended)
 
 
 def test_what_the_labels_say_of_dispersion_changes_the_key_only_where_it_is_added() -> None:

@@ -29,7 +29,9 @@ def test_replacing_any_prediction_by_a_failure_never_improves_a_metric(name: str
     for cause in (Cause.ERROR, Cause.NON_FINITE, Cause.OUT_OF_MEMORY):
         fails = frozenset({int(rng.integers(n_asked))})
         better, _ = observed(example, dict.fromkeys(fails, cause))
-        worse, _ = observed(example, dict.fromkeys(fails | {int(k) for k in rng.integers(n_asked, size=3)}, cause))
+        # Further failures come later: one before would change which structure each later question is about.
+        later = {int(k) for k in rng.integers(min(fails), n_asked, size=3)}
+        worse, _ = observed(example, dict.fromkeys(fails | later, cause))
         for metric, record in whole.metrics.items():
             if record.charged is None:
                 continue

@@ -29,6 +29,9 @@ def test_a_kind_says_what_its_data_set_needs() -> None:
     for name, make in EXAMPLES.items():
         table, part = make().dataset.table, KINDS[name].traits.measures
         has = {sort for sort, items in table.items.items() if items}
+        if part is DatasetPart.GEOMETRIES:
+            assert make().dataset.geometries
+            has -= {DatasetPart.DIFFERENCES}  # of relaxed energies, beside geometries or alone
         assert has == ({part} if part.is_in_table else set()), name
         assert bool(make().dataset.card.label_sets) is KINDS[name].traits.labelled
     assert {part.value for part in DatasetPart if part.is_in_table} == set(table.items)
@@ -74,4 +77,16 @@ def test_what_lambench_counts_of_each_kind_is_what_it_was_published_with() -> No
             "heat_capacity_j_per_mol_k_mae",
         ),
         "compression": ("volume_per_atom_mae",),
+        "reaction_paths": ("barrier_mae", "reaction_energy_mae", "transition_state_distance"),
+        "relaxed_structures": ("rmsd", "volume_mape", "mae", "*_mae"),
+        "dynamics": (
+            "unstable_percent",
+            "rdf_error",
+            "first_peak_mae",
+            "density_mape",
+            "bond_length_mae",
+            "angle_mae",
+            "diffusion_mape",
+            "radius_of_gyration_mae",
+        ),
     }

@@ -125,7 +125,10 @@ def few_times() -> KindExample:
 
 EVERY: Mapping[str, Callable[[], KindExample]] = {
     **{name: EXAMPLES[name] for name in ("labelled_frames", "energy_differences", "energy_profiles")},
-    **{name: EXAMPLES[name] for name in ("equation_of_state", "compression", "nve")},
+    **{
+        name: EXAMPLES[name]
+        for name in ("equation_of_state", "compression", "relaxed_structures", "reaction_paths", "dynamics", "nve")
+    },
     **{
         make.__name__: make
         for make in (

@@ -7,7 +7,7 @@ import pytest
 from ase import Atoms
 from ase.build import bulk, molecule
 
-from tasks.simulation.molecules import molecules_of
+from tasks.simulation.molecules import check_molecules, molecules_of, whole_molecules
 from tasks.structures.frames import Frames
 
 
@@ -35,3 +35,26 @@ def test_a_crystal_has_no_molecules() -> None:
     frames = Frames.from_atoms([molecule("H2O"), bulk("Cu", cubic=True)])
     with pytest.raises(ValueError, match="structure 1: atom 2 is bonded to its own image: in a crystal each atom"):
         molecules_of(frames)
+
+
+def test_molecules_across_the_boundary_become_whole_and_keep_their_place() -> None:
+    water = molecule("H2O")
+    water.set_cell([4.0] * 3)
+    water.pbc = True
+    split = water.copy()
+    split.wrap()
+    assert np.ptp(split.positions, axis=0).max() > 3.0
+    frames = Frames.from_atoms([split, water])
+    whole = whole_molecules(frames, molecules_of(frames))
+    assert np.ptp(whole.positions[:3], axis=0).max() < 2.0
+    shifts = (whole.positions - frames.positions) / 4.0
+    np.testing.assert_allclose(shifts, np.rint(shifts), atol=1e-12)
+    np.testing.assert_allclose(whole.atoms(0).get_all_distances(), water.get_all_distances(), atol=1e-12)
+
+
+def test_atoms_that_no_bonds_join_are_no_molecule() -> None:
+    frames = Frames.from_atoms([molecule("H2O")])
+    check_molecules(frames, np.zeros(3, np.int64))
+    check_molecules(frames, np.array([0, 0, 5]))
+    with pytest.raises(ValueError, match="structure 0: molecule 2: no bonds lead from atom 1 to atom 2: correct the"):
+        check_molecules(frames, np.array([0, 2, 2]))

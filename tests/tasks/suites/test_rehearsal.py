@@ -51,6 +51,9 @@ CASES: list[tuple[str, Dataset, dict[str, Any], str]] = [
     ("energy_differences", tabled(differences=[difference(area=3.0)]), {"unit": "eV"}, "area"),
     ("energy_differences", tabled(differences=[difference()]), {"unit": "J/m²"}, "area"),
     ("energy_differences", tabled(differences=[difference()]), {"tolerance": 0.1, "tolerance_quantity": "x"}, "no 'x'"),
+    ("relaxed_structures", tabled(scans=[scan()]), {}, "neither reference geometries nor differences"),
+    ("relaxed_structures", tabled(differences=[difference(area=3.0)]), {}, "area"),
+    ("relaxed_structures", tabled(differences=[difference(quantity="a")]), {"unit": "J/m²"}, "area"),
 ]
 
 

@@ -1,0 +1,98 @@
+"""The items of simulated systems, and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tasks.datasets.simulated_systems import AnyAnalysis
+from tasks.dynamics.analyses import Analysed, PairCurve
+from tasks.dynamics.simulate import DynamicsSettings
+from tasks.dynamics.stored_runs import N_TENTHS
+from tasks.metrics.contributions import baseline_column
+from tasks.metrics.measurement import Items
+from tasks.metrics.profiles import ProfileCurve
+from tasks.structures.frames import Float
+
+STABILITY = "stability"
+N_RDF = 60
+# Columns of the items: g(r) in the middles of 60 equal parts of 0 to r_max, and the density at each tenth of the run.
+RDF_COLUMNS = tuple(f"rdf_{k:03d}" for k in range(N_RDF))
+RDF_REFERENCE_COLUMNS = tuple(f"rdf_reference_{k:03d}" for k in range(N_RDF))
+DENSITY_COLUMNS = tuple(f"density_{k:02d}" for k in range(N_TENTHS + 1))
+
+
+class AnalysisRow(NamedTuple):
+    """An item: an analysis of a system, None for its stability."""
+
+    id: str
+    group: str
+    cluster: str
+    structure: int
+    analysis: AnyAnalysis | None
+
+    @property
+    def measure(self) -> str:
+        return self.analysis.measure if self.analysis else STABILITY
+
+
+class ItemColumns:
+    """The columns of k items."""
+
+    def __init__(self, rows: Sequence[AnalysisRow]) -> None:
+        k = len(rows)
+        self.cause = np.zeros(k, np.int8)
+        names = ["predicted", "reference", "error", baseline_column("error"), "ended_ps", "progress"]
+        measures = dict.fromkeys(row.measure for row in rows)
+        names += (*RDF_COLUMNS, *RDF_REFERENCE_COLUMNS, "r_max") if "rdf" in measures else ()
+        names += DENSITY_COLUMNS if "density" in measures else ()
+        self.arrays = {name: np.full(k, np.nan) for name in names}
+        for name in measures:
+            self.arrays[f"{name}_count"] = np.array([float(row.measure == name) for row in rows])
+
+    def put(self, k: int, result: Analysed) -> None:
+        """Fills in what was measured of item `k`."""
+        values = (result.predicted, result.reference, result.error, result.trivial)
+        for name, value in zip(("predicted", "reference", "error", baseline_column("error")), values, strict=True):
+            self.arrays[name][k] = value
+        if result.curve:
+            self.put_curve(k, result.curve)
+
+    def put_curve(self, k: int, curve: PairCurve) -> None:
+        """Fills in g(r) in the middles of 60 equal parts of the range."""
+        r_max = float(curve.r[-1] + curve.r[0])
+        grid = (np.arange(N_RDF) + 0.5) * r_max / N_RDF
+        self.arrays["r_max"][k] = r_max
+        for names, values in ((RDF_COLUMNS, curve.g), (RDF_REFERENCE_COLUMNS, curve.reference)):
+            for name, value in zip(names, np.interp(grid, curve.r, values), strict=True):
+                self.arrays[name][k] = value
+
+    def put_densities(self, k: int, values: Float) -> None:
+        for name, value in zip(DENSITY_COLUMNS, values, strict=True):
+            self.arrays[name][k] = value
+
+
+def rdf_curves(items: Items, parameters: object) -> list[ProfileCurve]:
+    """g(r) of each item that has one, with the reference's."""
+    if "r_max" not in items.columns:
+        return []
+    g, reference = (_together(items, names) for names in (RDF_COLUMNS, RDF_REFERENCE_COLUMNS))
+    grid, r_max = (np.arange(N_RDF) + 0.5) / N_RDF, items.columns["r_max"]
+    return [ProfileCurve(items.id[k], r_max[k] * grid, g[k], reference[k]) for k in np.flatnonzero(r_max > 0).tolist()]
+
+
+def density_curves(items: Items, parameters: DynamicsSettings) -> list[ProfileCurve]:
+    """The density [g/cm³] of each item that has one, over time [ps], with the reference's."""
+    if DENSITY_COLUMNS[0] not in items.columns:
+        return []
+    densities = _together(items, DENSITY_COLUMNS)
+    times = np.linspace(0.0, parameters.steps * parameters.timestep_fs / 1000, len(DENSITY_COLUMNS))
+    reference = np.broadcast_to(items.columns["reference"][:, None], densities.shape)
+    measured = np.flatnonzero(np.isfinite(densities).any(axis=1)).tolist()
+    return [ProfileCurve(items.id[k], times, densities[k], reference[k]) for k in measured]
+
+
+def _together(items: Items, names: Sequence[str]) -> Float:
+    return np.array([items.columns[name] for name in names]).T

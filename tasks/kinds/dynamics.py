@@ -1,0 +1,252 @@
+"""Dynamics that the judge drives: structure and thermodynamics of systems, from the trajectories of a model.
+
+Each system of a data set (`tasks.datasets.simulated_systems.SimulatedSystem`) runs in all its replicas, in lock-step
+with all others (`tasks.dynamics.simulate`). An item is one analysis of one system; beside them each system has the item
+`stability`, the share of its runs that became unstable. Means are over frames after the equilibration and over replicas
+(`tasks.dynamics.analyses`); how runs end is in `tasks.dynamics.run_ends`.
+
+**Failure cost.** A run that ended early, or in which no force acts, is charged W in all analyses of its system, however
+many replicas are sound: the mean of the others would be that of the lucky ones. W is ten times the trivial model's
+error where there is a trivial model: an ideal gas (g(r) = 1), or one that answers zero. For the rest W is declared:
+
+| metric | W | why |
+| --- | --- | --- |
+| planarity_mae | 0.5 Å | ten times what MLIPAudit 0.1.8 tolerates; a ring of that width is broken |
+| mean_rmsd | 20 Å | ten times what MLIPAudit 0.1.8 tolerates of a protein |
+| tm_error | 1 | the largest value |
+| hydrogen_drift_percent | 100 % | the largest value |
+| energy_drift | 4.9 eV/atom/ps | as of the kind *nve* |
+| unstable_percent | 100 % | the largest value, which a model without forces has |
+
+A system with runs over their time, or that the model did not answer, has no number of stability, and costs W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import PositiveInt
+
+from tasks.datasets.dataset import Dataset, Structures
+from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
+from tasks.dynamics.analyses import Analysed, analysed, check_analysis, unmeasured
+from tasks.dynamics.item_columns import STABILITY, AnalysisRow, ItemColumns, density_curves, rdf_curves
+from tasks.dynamics.run_ends import UNSTABLE_CAUSES
+from tasks.dynamics.simulate import DynamicsSettings, check_size, simulate
+from tasks.dynamics.stored_runs import StoredRuns
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
+from tasks.kinds.nve import FAILURE_COST
+from tasks.metrics.averages import Average, contributions_to, parts_by_group
+from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
+from tasks.metrics.kind_metric import KindMetric
+from tasks.metrics.measurement import Items, Measurement, items_of
+from tasks.metrics.metric import Metric, MetricPart
+from tasks.metrics.profiles import Profile
+from tasks.model.calculator import BatchCalculator
+from tasks.simulation.molecules import molecules_of, whole_molecules
+from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.predictions import Cause
+
+PERCENT = 100.0
+
+
+class Measure(NamedTuple):
+    """The metric of a measure.
+
+    Args:
+        cost: W, if it is declared; None: ten times the trivial model's error.
+    """
+
+    metric: KindMetric
+    cost: float | None = None
+
+
+MEASURES: Mapping[str, Measure] = {
+    STABILITY: Measure(KindMetric("unstable_percent", "Unstable runs", "%", scored=True), PERCENT),
+    "rdf": Measure(KindMetric("rdf_error", "Mean deviation of g(r)", "", scored=True)),
+    "first_peak": Measure(KindMetric("first_peak_mae", "First peak of g(r), MAE", "Å", scored=True)),
+    "density": Measure(KindMetric("density_mape", "Density, mean absolute error", "%", scored=True)),
+    "bond_length": Measure(KindMetric("bond_length_mae", "Bond length MAE", "Å", scored=True)),
+    "angle": Measure(KindMetric("angle_mae", "Angle MAE", "°", scored=True)),
+    "diffusion": Measure(KindMetric("diffusion_mape", "Diffusion, mean absolute error", "%", scored=True)),
+    "radius_of_gyration": Measure(KindMetric("radius_of_gyration_mae", "Radius of gyration MAE", "Å", scored=True)),
+    "planarity": Measure(KindMetric("planarity_mae", "Ring planarity MAE", "Å"), 0.5),
+    "rmsd": Measure(KindMetric("mean_rmsd", "Mean RMSD from the reference structure", "Å"), 20.0),
+    "tm_score": Measure(KindMetric("tm_error", "1 − TM-score", ""), 1.0),
+    "hydrogen_drift": Measure(KindMetric("hydrogen_drift_percent", "Time after a hydrogen left", "%"), PERCENT),
+    "energy_drift": Measure(KindMetric("energy_drift", "Energy drift", "eV/atom/ps"), FAILURE_COST),
+    "temperature": Measure(KindMetric("temperature_error", "Temperature, mean absolute error", "K")),
+}
+
+
+class DynamicsParameters(DynamicsSettings):
+    """How systems run.
+
+    Args:
+        molecules: what a barostat moves as a whole, if the data set does not state it: each atom, as in crystals, or
+            the atoms that bonds hold together at the start.
+        variant: a name for a run that is shorter than the full one, beside it in a suite.
+    """
+
+    steps: PositiveInt = 50_000
+    store_every: PositiveInt = 100
+    molecules: Literal["atoms", "bonded"] = "atoms"
+    variant: str = ""
+
+
+class Dynamics:
+    """Structure, thermodynamics and stability in molecular dynamics."""
+
+    name: str = "dynamics"
+    observe_version: int = 1
+    measure_version: int = 1
+    parameters: type[Parameters] = DynamicsParameters
+    traits: Traits = Traits(
+        title="molecular dynamics",
+        about="g(r), density, geometry and stability in simulations that the judge drives",
+        measures=DatasetPart.SYSTEMS,
+        import_format="dynamics",
+        score=ScoreFamily.PROPERTY,
+        metrics=tuple(measure.metric for measure in MEASURES.values()),
+        baseline=KindBaseline(
+            "Ideal gas",
+            "A trivial model: an ideal gas, with g(r) = 1, for radial distribution functions; zero for other values; "
+            "and no stable run.",
+        ),
+        profiles=(
+            Profile("rdf", "Radial distribution", "r / Å", "g(r)", rdf_curves),
+            Profile("density", "Density", "time / ps", "density / (g/cm³)", density_curves),
+        ),
+    )
+
+    def observe(
+        self, structures: Structures, parameters: DynamicsParameters, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        """Runs all systems: the arrays of `tasks.dynamics.simulate.simulate`.
+
+        Raises:
+            ValueError: the trajectories take too much storage, or a barostat cannot be used.
+        """
+        check_size(structures.name, structures.frames, parameters)
+        frames, molecules = _moved_as_a_whole(structures, parameters)
+        return Observation(simulate(frames, parameters, model, watch, structures.frames_sha256, molecules))
+
+    def work(self, structures: Structures, parameters: DynamicsParameters) -> Work:
+        """Each replica once a step, once at the start, and once a change of the volume."""
+        n = 1 + parameters.steps
+        if parameters.ensemble == "npt":
+            n += parameters.steps // parameters.barostat_every
+        return Work.of(structures.frames, parameters.replicas * n)
+
+    def measure(
+        self, observation: Observation, dataset: Dataset, parameters: DynamicsParameters, label_set: str | None
+    ) -> Measurement:
+        """The mean error of each measure; an item for each analysis of each system, and one for its stability.
+
+        Columns: `predicted` and `reference` in the unit of the quantity, `error` and that of the trivial model in the
+        unit of the metric, `<measure>_count` 1 for the items of a measure; `ended_ps`, until when the first run of the
+        system to end was sound, and `progress`, that as a share of the run; of items of g(r) `rdf_*`, `rdf_reference_*`
+        and `r_max`; of densities `density_*`.
+
+        Raises:
+            ValueError: there is no system, runs of these parameters cannot be analysed, or the observation is another.
+        """
+        systems, chosen = dataset.table.systems, dataset.label_set(label_set)
+        if not systems:
+            raise ValueError(f"{dataset.card.full_name}: table.json: systems: there are none")
+        _check(dataset, parameters)
+        runs = StoredRuns(observation, dataset, parameters)
+        items = [row for system in systems for row in _rows(system)]
+        columns = _measured(items, runs, dataset, parameters, chosen)
+        groups, stated = np.array([row.group for row in items]), dataset.baselines(chosen)
+        metrics: dict[str, Metric] = {}
+        parts: list[MetricPart] = []
+        for average, cost in averages(columns.arrays):
+            members = average.counts > 0
+            trivial = None if average.baseline is None else float(average.baseline[members].mean())
+            metrics[average.name] = average.metric(stated.get(average.name, trivial), cost)
+            parts += parts_by_group([average.over(members)], groups[members].tolist())
+        notes = {"runs": runs.summary} if runs.summary else {}
+        return Measurement(metrics, items_of(items, columns.cause, columns.arrays), notes, parts)
+
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics, by the columns that say which measure an item has."""
+        return contributions_to(metrics, [average for average, _ in averages(items.columns)])
+
+
+def averages(columns: Mapping[str, Float]) -> list[tuple[Average, float | None]]:
+    """The mean |error| of each measure that has items, and W if it is declared."""
+    error, trivial = stored_column(columns, "error"), stored_column(columns, baseline_column("error"))
+    result = []
+    for name, (metric, cost) in MEASURES.items():
+        if f"{name}_count" in columns:
+            counts = columns[f"{name}_count"]
+            baseline = None if np.isnan(trivial[counts > 0]).any() else trivial
+            average = Average(metric.name, metric.unit or "", np.abs(error), counts, errors=error, baseline=baseline)
+            result.append((average, cost))
+    return result
+
+
+def _measured(
+    rows: Sequence[AnalysisRow], runs: StoredRuns, dataset: Dataset, settings: DynamicsParameters, label_set: str
+) -> ItemColumns:
+    columns = ItemColumns(rows)
+    duration = settings.steps * settings.timestep_fs / 1000
+    for k, row in enumerate(rows):
+        ends = runs.ends(row.structure)
+        columns.arrays["ended_ps"][k] = ends.ended_ps.min()
+        columns.arrays["progress"][k] = ends.ended_ps.min() / duration
+        columns.cause[k] = ends.cause[np.argmax(ends.cause != 0)]
+        if isinstance(row.analysis, DensityAnalysis):
+            columns.put_densities(k, runs.densities(row.structure))
+        if row.analysis is None:
+            columns.put(k, _stability(ends.cause))
+        elif columns.cause[k]:
+            start = dataset.frames.take([row.structure])
+            columns.put(k, unmeasured(row.analysis, start, label_set, settings.temperature_k))
+        else:
+            result = analysed(row.analysis, runs.of(row.structure), label_set)
+            columns.cause[k] = 0 if np.isfinite(result.error) else Cause.UNSTABLE
+            columns.put(k, result)
+    return columns
+
+
+def _stability(cause: NDArray[np.int8]) -> Analysed:
+    """The share of unstable runs [%], NaN if one was not measured; the trivial model has none that is stable."""
+    unstable = np.isin(cause, UNSTABLE_CAUSES)
+    share = PERCENT * float(unstable.mean()) if (unstable | (cause == 0)).all() else np.nan
+    return Analysed(share, 0.0, share, PERCENT)
+
+
+def _rows(system: SimulatedSystem) -> list[AnalysisRow]:
+    cluster = system.cluster or system.id
+    named = [(analysis.name or analysis.measure, analysis) for analysis in system.analyses]
+    return [
+        AnalysisRow(f"{system.id}/{name}", system.group, cluster, system.structure, analysis)
+        for name, analysis in [(STABILITY, None), *named]
+    ]
+
+
+def _check(dataset: Dataset, settings: DynamicsParameters) -> None:
+    """Checks that runs of these settings can be analysed."""
+    where = f"{dataset.card.full_name}: table.json: systems"
+    for system in dataset.table.systems:
+        start = dataset.frames.take([system.structure])
+        for analysis in system.analyses:
+            place = f"{where}: {system.id}: {analysis.name or analysis.measure}"
+            check_analysis(place, analysis, start, settings)
+
+
+def _moved_as_a_whole(structures: Structures, settings: DynamicsParameters) -> tuple[Frames, Int | None]:
+    """The structures with their molecules whole, and (N,) the number of each atom's molecule, for a barostat."""
+    frames = structures.frames
+    if settings.ensemble != "npt":
+        return frames, None
+    stated = structures.conditions.get("molecule")
+    if stated is None and settings.molecules == "atoms":
+        return frames, None
+    molecules = molecules_of(frames) if stated is None else stated
+    return whole_molecules(frames, molecules), molecules

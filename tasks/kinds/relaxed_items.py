@@ -1,0 +1,182 @@
+"""The items and metrics of relaxed structures: one item a structure, then one a difference of relaxed energies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.datasets.card import Difference
+from tasks.datasets.dataset import Dataset
+from tasks.kinds.energy_differences import mean_errors, prefixes, summed, terms_of
+from tasks.kinds.relaxed_geometries import Matching, ReferenceGeometries, RelaxedEnds
+from tasks.metrics.averages import Average
+from tasks.metrics.contributions import baseline_column, stored_column
+from tasks.metrics.failure_cost import SMALLEST_BASELINE
+from tasks.metrics.measurement import Items, ItemTerms, items_of
+from tasks.metrics.metric import Metric
+from tasks.structures.frames import Bool, Float, Frames
+from tasks.structures.predictions import Cause, Predictions
+from tasks.structures.units import Unit, unit_size
+
+PERCENT = 100.0
+RMSD, VOLUME, NOT_CONVERGED, STEPS = "rmsd", "volume_mape", "not_converged_percent", "mean_steps"
+# The columns that say which items take part in these; no quantity of differences may have one of them.
+COUNTS: Mapping[str, str] = {RMSD: "rmsd_count", VOLUME: "volume_count", NOT_CONVERGED: "structure_count"}
+_COUNT = re.compile(r"(.+_)?count")
+
+
+class StructureRow(NamedTuple):
+    """The names of a structure, as an item."""
+
+    id: str
+    group: str
+    cluster: str
+
+
+def relaxed_items(
+    ends: RelaxedEnds,
+    dataset: Dataset,
+    label_set: str,
+    *,
+    start: Frames,
+    free_cell: Bool,
+    matching: Matching,
+    unit: Unit,
+) -> Items:
+    """The items, with the columns that all metrics follow from.
+
+    Args:
+        start: the structures as their relaxations began.
+        free_cell: (n,) the structures whose cell was relaxed.
+        unit: of the differences.
+
+    Raises:
+        ValueError: the label set has neither geometries nor differences; the unit, or a quantity's name, cannot be.
+    """
+    where = dataset.card.full_name
+    rows: Sequence[Difference] = dataset.table.differences
+    if label_set not in dataset.geometries and not rows:
+        raise ValueError(f"{where}: {label_set}: there are neither reference geometries nor differences")
+    of_structures = _structure_columns(ends, dataset, label_set, start, free_cell, matching)
+    of_differences, cause = _difference_columns(ends, rows, label_set, unit, f"{where}: table.json: differences")
+    columns: dict[str, Float] = {}
+    for name, column in {**of_structures, **of_differences}.items():
+        blank = 0.0 if _COUNT.fullmatch(name) else np.nan
+        before = name in of_structures
+        missing = np.full(len(rows) if before else len(start), blank)
+        columns[name] = np.concatenate([column, missing] if before else [missing, column])
+    table = dataset.table
+    structures = [StructureRow(*names) for names in zip(table.id, table.group, dataset.clusters, strict=True)]
+    taken = set(table.id)
+    named = [row.model_copy(update={"id": f"{row.id} (difference)"}) if row.id in taken else row for row in rows]
+    causes = np.concatenate([ends.cause, cause])
+    return items_of([*structures, *named], causes, columns, _terms(rows, len(start)))
+
+
+def _structure_columns(
+    ends: RelaxedEnds, dataset: Dataset, label_set: str, start: Frames, free_cell: Bool, matching: Matching
+) -> dict[str, Float]:
+    converged, ended = ends.cause == 0, (ends.cause == 0) | (ends.cause == Cause.NOT_CONVERGED)
+    columns = {
+        "steps": ends.steps,
+        "largest_force": ends.largest_force,
+        "not_converged": np.where(ended, np.where(converged, 0.0, 1.0), np.nan),
+        COUNTS[NOT_CONVERGED]: np.ones(len(start)),
+    }
+    if label_set not in dataset.geometries:
+        return columns
+    references = ReferenceGeometries(dataset.structures, dataset.geometries[label_set], matching)
+    known = references.geometries.known
+    columns["rmsd"] = references.distances(ends.positions, ends.cell, converged)
+    columns[baseline_column("rmsd")] = references.distances(start.positions, start.cell, known)
+    columns[COUNTS[RMSD]] = known.astype(np.float64)
+    if (known & free_cell).any():
+        columns["volume_error"] = references.volume_errors(ends.cell, converged & free_cell)
+        columns[baseline_column("volume_error")] = references.volume_errors(start.cell, free_cell)
+        columns[COUNTS[VOLUME]] = (known & free_cell).astype(np.float64)
+    return columns
+
+
+def _difference_columns(
+    ends: RelaxedEnds, rows: Sequence[Difference], label_set: str, unit: Unit, where: str
+) -> tuple[dict[str, Float], NDArray[np.int8]]:
+    """The columns of the differences in `unit`, and their causes; no columns without differences."""
+    if not rows:
+        return {}, np.zeros(0, np.int8)
+    try:
+        size = unit_size(unit, rows[0].area is not None)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    energy = np.where(ends.cause == 0, ends.energy, np.nan)
+    predicted, cause = summed(rows, Predictions(energy, None, None, ends.cause), size)
+    reference = np.array([row.reference[label_set] for row in rows]) / size
+    columns = {"predicted": predicted, "reference": reference, "error": predicted - reference}
+    quantities = np.array([row.quantity for row in rows])
+    for quantity, prefix in prefixes(quantities, where).items():
+        if f"{prefix}count" in COUNTS.values():
+            raise ValueError(f"{where}: quantity: {quantity}: has the name of a metric of this kind: rename it")
+        columns[f"{prefix}count"] = (quantities == quantity).astype(np.float64)
+    return columns, cause
+
+
+def _terms(rows: Sequence[Difference], n_structures: int) -> ItemTerms | None:
+    """The structures of the differences, which are the items after those of the structures."""
+    if not rows:
+        return None
+    terms = terms_of(rows)
+    return terms._replace(item=terms.item + n_structures)
+
+
+def averages(columns: Mapping[str, Float], unit: str = "") -> list[Average]:
+    """The metrics that are means over items.
+
+    Args:
+        unit: of the differences.
+    """
+    means = []
+    if COUNTS[RMSD] in columns:
+        distance, trivial = stored_column(columns, "rmsd"), columns.get(baseline_column("rmsd"))
+        means.append(Average(RMSD, "Å", distance, columns[COUNTS[RMSD]], baseline=trivial))
+    if COUNTS[VOLUME] in columns:
+        error, trivial = stored_column(columns, "volume_error"), columns.get(baseline_column("volume_error"))
+        trivial = None if trivial is None else np.abs(trivial)
+        count = columns[COUNTS[VOLUME]]
+        means.append(Average(VOLUME, "%", np.abs(error), count, errors=error, baseline=trivial))
+    for name in sorted(filter(_COUNT.fullmatch, columns)):
+        if name not in COUNTS.values():
+            means += mean_errors(name.removesuffix("count"), columns, unit)
+    off = stored_column(columns, "not_converged")
+    return [*means, Average(NOT_CONVERGED, "%", off, stored_column(columns, COUNTS[NOT_CONVERGED]), scale=PERCENT)]
+
+
+def metric_of(average: Average, stated: Mapping[str, float], where: str) -> Metric:
+    """The metric, with the baseline that the card states, or that of the model without forces.
+
+    A relaxation that failed counts as one that did not converge.
+
+    Raises:
+        ValueError: the starts are the references, so that there is no baseline.
+    """
+    if average.baseline is None:
+        return average.metric(None, PERCENT)
+    members = average.counts > 0
+    mean = float(average.baseline[members].sum() / average.counts[members].sum())
+    baseline = stated.get(average.name, mean ** (0.5 if average.root else 1.0))
+    if average.name in (RMSD, VOLUME) and not baseline > SMALLEST_BASELINE:
+        remedy = "state rattle in the task's parameters, or a " if average.name == RMSD else "state a "
+        raise ValueError(
+            f"{where}: {average.name}: the starts are the references, which a model without forces reaches: "
+            f"{remedy}baseline under [baselines] in card.toml"
+        )
+    return average.metric(baseline)
+
+
+def mean_steps(ends: RelaxedEnds) -> Metric:
+    """The mean number of steps of the relaxations that did not fail."""
+    known = np.isfinite(ends.steps)
+    value = float(ends.steps[known].mean()) if known.any() else None
+    return Metric(value, "", len(known), int((~known).sum()))

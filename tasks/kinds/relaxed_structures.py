@@ -1,0 +1,203 @@
+"""Relaxed structures: their geometries, cells and energy differences against references, and what did not converge.
+
+The judge relaxes every structure with the model, all at once. The last iterate counts: energies and geometries are
+those of the structure at which the optimiser ended. Structures that are not periodic in all directions, and structures
+with fixed atoms, keep their cell; of the others the parameters say what of the cell may change. A crystal is relaxed at
+its condition `pressure_gpa`.
+
+Reference geometries are labels (`tasks.datasets.geometries`), and differences are rows of `table.json` as in
+`tasks.kinds.energy_differences`: lattice, adsorption, vacancy and formation energies, each a sum of the potential
+energies of relaxed structures (without p V at a pressure). A data set has the one, the other, or both.
+
+Items are the structures, then the differences. A column `…_count` states which items a metric is over:
+
+| metric | items |
+| --- | --- |
+| `rmsd` [Å]: mean over structures of the root mean square distance of the atoms | with a reference geometry |
+| `volume_mape` [%]: mean of \\|V/V_ref − 1\\| | those of them whose cell may change |
+| `mae`, `rmse`, or `<quantity>_mae` …, in the unit of the parameters | differences |
+| `not_converged_percent`, `mean_steps` | all structures |
+
+Distances of a molecule are those after the best superposition, atom by atom in their order, never mirrored. Those of a
+periodic structure are `tasks.trajectories.periodic_matching`; those of one with fixed atoms are over the others, where
+they stand.
+
+Failure cost: a structure that fails, or has not converged within the steps, costs ten times the baseline in every
+metric that it enters, and fails each difference that it is in. The baseline is the model without any force: it leaves
+each structure at its start, and answers zero to differences. Where the start is the reference that baseline is zero;
+then the parameter `rattle` displaces the starts, or the card states a baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import NonNegativeFloat, model_validator
+
+from tasks.datasets.dataset import Dataset, Structures
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
+from tasks.kinds.relaxed_geometries import Matching, end_arrays, fixed_atoms, free_cells, read_ends, starts
+from tasks.kinds.relaxed_items import NOT_CONVERGED, RMSD, STEPS, VOLUME, averages, mean_steps, metric_of, relaxed_items
+from tasks.metrics.averages import contributions_to, parts_by_group
+from tasks.metrics.contributions import Contribution, WithFailureCost
+from tasks.metrics.kind_metric import Better, KindMetric
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.metric import Metric, MetricPart
+from tasks.model.calculator import BatchCalculator
+from tasks.observing.answer_log import LoggedAnswers
+from tasks.simulation.lockstep_batches import Done, Job, run_concurrently
+from tasks.simulation.relaxation import Freedom, LastIterate, Relaxation, last_iterate
+from tasks.structures.frames import Bool, Frames
+from tasks.structures.predictions import Cause, Property
+from tasks.structures.units import Unit
+
+USUAL_STEPS = 60  # for estimates of time
+
+
+class RelaxedStructuresParameters(Parameters):
+    """How structures are relaxed, and compared with references.
+
+    Args:
+        cell: of crystals: `full` changes it as a whole, `hydrostatic` its volume alone.
+        strains: with a full cell, the strains that may change, in the order xx, yy, zz, yz, xz, xy; None: all.
+        keep_symmetry: whether crystals keep the space group of their start.
+        rattle: random displacement of each free atom of the start [Å], the same for every model.
+        unit: of the differences, and of baselines of them that the card states.
+        matching: `superposition` superposes periodic structures, too (a molecule in a box).
+    """
+
+    relaxation: Relaxation = Relaxation()
+    cell: Literal["fixed", "full", "hydrostatic"] = "full"
+    strains: tuple[bool, bool, bool, bool, bool, bool] | None = None
+    keep_symmetry: bool = False
+    rattle: NonNegativeFloat = 0.0
+    unit: Unit = "eV"
+    matching: Matching = "periodicity"
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.strains is not None and (self.cell != "full" or not any(self.strains)):
+            raise ValueError('strains: are chosen of cell = "full", at least one of them: leave them out')
+        if self.rattle and self.keep_symmetry:
+            raise ValueError("rattle: a displaced start has no symmetry: leave out keep_symmetry or rattle")
+        return self
+
+    def freedom(self, fixed: Sequence[int], free_cell: bool) -> Freedom:
+        """The freedom of a structure."""
+        if not free_cell:
+            return Freedom("fixed", fixed=fixed)
+        return Freedom(self.cell, self.strains, fixed, self.keep_symmetry)
+
+
+class RelaxedStructures:
+    """Errors of relaxed geometries, volumes and energy differences."""
+
+    name: str = "relaxed_structures"
+    observe_version: int = 1
+    measure_version: int = 1
+    parameters: type[Parameters] = RelaxedStructuresParameters
+    traits: Traits = Traits(
+        title="relaxed structures",
+        about="geometries, cells and energy differences of relaxed structures",
+        measures=DatasetPart.GEOMETRIES,
+        import_format="relaxed-structures",
+        score=ScoreFamily.PROPERTY,
+        metrics=(
+            KindMetric(RMSD, "Distance from the reference geometry (RMSD)", "Å", scored=True),
+            KindMetric(VOLUME, "Volume, mean absolute error", "%", scored=True),
+            KindMetric("mae", "Mean absolute error", scored=True),
+            KindMetric("*_mae", scored=True),
+            KindMetric("rmse", "Root mean square error"),
+            KindMetric("*_rmse"),
+            KindMetric(NOT_CONVERGED, "Did not converge", "%"),
+            KindMetric(STEPS, "Mean number of steps of a relaxation", "", Better.NEITHER),
+        ),
+        baseline=KindBaseline(
+            "Without forces", "A model without any force leaves each structure at its start, and answers zero."
+        ),
+    )
+
+    def observe(
+        self, structures: Structures, parameters: RelaxedStructuresParameters, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        """The last iterate of each relaxation: the arrays of `end_arrays`.
+
+        A structure whose cell may change is UNSUPPORTED without stress, all are without forces.
+
+        Raises:
+            ValueError: every atom of a structure is fixed.
+        """
+        frames, fixed = starts(structures, parameters.rattle), fixed_atoms(structures)
+        free_cell = self.free_cells(structures, parameters)
+        motionless = np.flatnonzero(np.logical_and.reduceat(fixed, frames.offsets[:-1]))
+        if motionless.size:
+            raise ValueError(f"{structures.name}: structure {motionless[0]}: fixed: every atom is: leave it out")
+        pressure = structures.conditions.get("pressure_gpa", np.zeros(len(frames)))
+        ends: list[Done[LastIterate]] = [Done(None, Cause.UNSUPPORTED)] * len(frames)
+        jobs, asked = [], []
+        for i in range(len(frames)):
+            needed: set[Property] = {"energy", "forces", "stress"} if free_cell[i] else {"energy", "forces"}
+            if needed <= set(model.properties):
+                held = np.flatnonzero(fixed[frames.atom_slice(i)]).tolist()
+                freedom = parameters.freedom(held, bool(free_cell[i]))
+                jobs.append(relaxation_job(frames, i, parameters.relaxation, freedom, float(pressure[i])))
+                asked.append(i)
+        log = LoggedAnswers(model, watch, f"{self.name} {self.observe_version}", structures.frames_sha256, parameters)
+        for i, done in zip(asked, run_concurrently(jobs, log, log.watch, "relaxations"), strict=True):
+            ends[i] = done
+        return Observation(end_arrays(frames, ends))
+
+    def work(self, structures: Structures, parameters: RelaxedStructuresParameters) -> Work:
+        """Each structure as often as a relaxation usually asks about it (`USUAL_STEPS`)."""
+        return Work.of(structures.frames, min(USUAL_STEPS, parameters.relaxation.max_steps))
+
+    def measure(
+        self,
+        observation: Observation,
+        dataset: Dataset,
+        parameters: RelaxedStructuresParameters,
+        label_set: str | None,
+    ) -> Measurement:
+        """Errors of geometries, volumes and differences; one item a structure, then one a difference."""
+        ends = read_ends(observation, dataset.frames)
+        start, free_cell = (
+            starts(dataset.structures, parameters.rattle),
+            self.free_cells(dataset.structures, parameters),
+        )
+        level = dataset.label_set(label_set)
+        items = relaxed_items(
+            ends, dataset, level, start=start, free_cell=free_cell, matching=parameters.matching, unit=parameters.unit
+        )
+        metrics: dict[str, Metric] = {}
+        parts: list[MetricPart] = []
+        for average in averages(items.columns, parameters.unit):
+            metrics[average.name] = metric_of(average, dataset.baselines(level), dataset.card.full_name)
+            members = average.counts > 0
+            if not average.root and average.baseline is not None:
+                parts += parts_by_group([average.over(members)], np.array(items.group)[members].tolist())
+        metrics[STEPS] = mean_steps(ends)
+        notes = {"items in": parameters.unit} if dataset.table.differences else {}
+        return Measurement(metrics, items, notes, parts)
+
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics but the number of steps."""
+        return contributions_to(metrics, averages(items.columns))
+
+    @staticmethod
+    def free_cells(structures: Structures, parameters: RelaxedStructuresParameters) -> Bool:
+        """(n,) the structures whose cell is relaxed."""
+        return np.asarray(free_cells(structures) & (parameters.cell != "fixed"))
+
+
+def relaxation_job(
+    frames: Frames, index: int, settings: Relaxation, freedom: Freedom, pressure_gpa: float
+) -> Job[LastIterate]:
+    """The relaxation of structure `index`, to run beside others."""
+    atoms = frames.atoms(index)
+
+    def run(model: BatchCalculator) -> LastIterate:
+        return last_iterate(atoms, model, settings, freedom, pressure_gpa)
+
+    return Job(len(atoms), run)

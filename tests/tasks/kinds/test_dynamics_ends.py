@@ -1,0 +1,166 @@
+"""Runs that end early: exploded, escaped, not finite, frozen. Each is charged, and its time is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tasks.datasets.card import DatasetError
+from tasks.dynamics.run_ends import escape_distance
+from tasks.kind import Observation, Watch
+from tasks.kinds.dynamics import Dynamics, DynamicsParameters
+from tasks.metrics.measurement import Measurement
+from tasks.observing import checkpoints
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Cause
+from tests.tasks.kinds.simulated import LABEL_SET, Bonds, dataset_of, diatomics
+
+KIND = Dynamics()
+PARAMETERS = DynamicsParameters(steps=40, store_every=10, timestep_fs=1.0)
+BOND = {"measure": "bond_length", "pairs": [(0, 1)], "reference": {LABEL_SET: 1.0}}
+FIRST, SECOND = 0, 2  # the items of stability of the two systems
+
+
+def two_systems(model: Bonds, parameters: DynamicsParameters = PARAMETERS) -> Measurement:
+    dataset = dataset_of([diatomics(4), diatomics(5)], [[BOND], [BOND]])
+    observation = KIND.observe(dataset.structures, parameters, model, Watch(time.monotonic))
+    return KIND.measure(observation, dataset, parameters, None)
+
+
+def assert_charged(result: Measurement, cause: Cause, ended_ps: float) -> None:
+    """The first system is, and the second is not."""
+    assert result.items.cause.tolist() == [cause, cause, 0, 0]
+    ended = result.items.columns["ended_ps"]
+    np.testing.assert_allclose(ended, [ended_ps, ended_ps, 0.04, 0.04], atol=1e-12)
+    np.testing.assert_allclose(result.items.columns["progress"], ended / 0.04)
+    unstable, bond = result.metrics["unstable_percent"], result.metrics["bond_length_mae"]
+    assert unstable.value == unstable.charged == 50.0
+    assert (bond.n_failed, bond.failure_cost) == (1, 10.0)
+    assert bond.value is not None
+    assert bond.charged == pytest.approx((10.0 + bond.value) / 2)
+    assert result.notes == {"runs": f"of 2 runs 1 {cause.word}: charged"}
+
+
+def test_an_answer_that_is_not_finite_ends_the_run_at_that_step() -> None:
+    assert_charged(two_systems(Bonds(nan_at=19)), Cause.NON_FINITE, 0.017)
+
+
+def test_an_explosion_between_two_stored_frames_is_seen() -> None:
+    assert_charged(two_systems(Bonds(kick_at=15)), Cause.EXPLODED, 0.013)
+
+
+def test_an_atom_that_leaves_all_others_is_seen_in_the_next_stored_frame() -> None:
+    parameters = PARAMETERS.model_copy(update={"steps": 1000, "store_every": 100})
+    result = two_systems(Bonds(loose=True), parameters)
+    assert result.items.cause.tolist() == [Cause.UNSTABLE, Cause.UNSTABLE, 0, 0]
+    assert result.items.columns["ended_ps"][FIRST] in (0.2, 0.3, 0.4, 0.5, 0.6)
+    assert result.metrics["unstable_percent"].value == 50.0
+
+
+@pytest.mark.parametrize("ensemble", ["nve", "nvt"])
+def test_a_run_in_which_no_force_acts_is_charged(ensemble: str) -> None:
+    parameters = PARAMETERS.model_copy(update={"ensemble": ensemble})
+    result = two_systems(Bonds(still=True), parameters)
+    assert result.items.cause.tolist() == [Cause.NO_FORCES] * 4
+    assert result.metrics["unstable_percent"].value == 100.0
+    assert result.metrics["unstable_percent"].baseline == 100.0
+    assert result.metrics["bond_length_mae"].charged == 10.0
+    assert result.items.columns["progress"].tolist() == [1.0] * 4
+
+
+def test_one_unsound_replica_charges_its_system() -> None:
+    result = two_systems(Bonds(nan_at=19), PARAMETERS.model_copy(update={"replicas": 4}))
+    assert result.items.cause.tolist() == [Cause.NON_FINITE, Cause.NON_FINITE, 0, 0]
+    assert result.items.columns["error"][FIRST] == 25.0
+    assert result.items.columns["ended_ps"][FIRST] == pytest.approx(0.017)
+
+
+def test_a_run_over_its_time_is_not_unstable_and_costs_as_much() -> None:
+    dataset, model = dataset_of([diatomics(4)], [[BOND]]), Bonds()
+    watch = Watch(lambda: float(len(model.batches)), deadline=20.0)
+    observation = KIND.observe(dataset.structures, PARAMETERS, model, watch)
+    result = KIND.measure(observation, dataset, PARAMETERS, None)
+    assert result.items.cause.tolist() == [Cause.OVER_TIME] * 2
+    assert result.metrics["unstable_percent"].value is None
+    assert result.metrics["unstable_percent"].charged == 100.0
+    assert 0 < result.items.columns["progress"][0] < 1
+
+
+def test_atoms_of_a_sparse_structure_have_not_left() -> None:
+    sparse = Frames.from_atoms([diatomics(8, side=40.0)[::2]])
+    assert escape_distance(sparse, 0, None) == pytest.approx(30.0)
+    assert escape_distance(Frames.from_atoms([diatomics(8)]), 0, None) == 2.5
+    assert escape_distance(sparse, 0, 7.0) == 7.0
+    assert escape_distance(Frames.from_atoms([diatomics(1)[:1]]), 0, None) == np.inf
+
+
+class Memory:
+    """A checkpoint in memory."""
+
+    arrays: Mapping[str, NDArray[Any]] | None = None
+
+    def load(self) -> Mapping[str, NDArray[Any]] | None:
+        return self.arrays
+
+    def save(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.arrays = {name: np.array(array) for name, array in arrays.items()}
+
+
+class Killed(Bonds):
+    """Springs whose judge is killed at some call."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self._at = at
+
+    def compute(self, frames: Frames, properties: Any) -> Any:
+        if len(self.batches) == self._at:
+            raise KeyboardInterrupt
+        return super().compute(frames, properties)
+
+
+@pytest.mark.parametrize("at", [0, 3, 17, 35])
+def test_an_observation_that_was_killed_ends_with_the_same_bytes(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "SAVE_EVERY_S", 0.0)
+    dataset = dataset_of([diatomics(4), diatomics(5)], [[BOND], [BOND]])
+    parameters = PARAMETERS.model_copy(
+        update={"ensemble": "npt", "molecules": "bonded", "replicas": 2, "barostat_every": 7}
+    )
+
+    def observe(model: Bonds, memory: Memory | None = None) -> Observation:
+        return KIND.observe(dataset.structures, parameters, model, Watch(time.monotonic, checkpoint=memory))
+
+    whole, memory = observe(Bonds()), Memory()
+    with pytest.raises(KeyboardInterrupt):
+        observe(Killed(at), memory)
+    again = observe(Bonds(), memory)
+    assert whole.arrays.keys() == again.arrays.keys()
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(again.arrays[name], array, strict=True, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "line"),
+    [
+        ({**BOND, "pairs": [(0, 99)]}, "bond_length: there is no atom 99: the structure has atoms 0 to 7"),
+        ({**BOND, "reference": {}}, "reference: has none, but the card's label sets are exact"),
+        (
+            {
+                "measure": "rdf",
+                "first": [0, 1],
+                "r_max": 6.5,
+                "reference": {LABEL_SET: {"x": [0.0, 1.0], "y": [1.0, 1.0]}},
+            },
+            "rdf: r_max: 6.5 Å is more than half of the box (6.000 Å): make it smaller",
+        ),
+    ],
+)
+def test_a_system_that_does_not_fit_its_structure_is_refused_in_one_line(analysis: dict[str, Any], line: str) -> None:
+    with pytest.raises(DatasetError, match=r"^table\.json: systems\.0 \(s0\): ") as error:
+        dataset_of([diatomics(4)], [[analysis]])
+    assert str(error.value).endswith(line)
