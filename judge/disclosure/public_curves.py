@@ -18,6 +18,7 @@ from judge.disclosure.redaction import LEAST_ITEMS, cut, rounded
 from judge.ranking.leaderboard import TaskLine
 from tasks.kinds.nve import NveParameters, drift_curves
 from tasks.metrics.measurement import Items
+from tasks.metrics.profiles import Profile
 from tasks.physicality.kind import PhysicalityParameters, diatomic_curves
 from tasks.structures.frames import Float
 
@@ -26,6 +27,9 @@ PUBLIC_DIGITS = 4
 
 HIDDEN_DIGITS = 2
 """Digits of a mean over a hidden data set: ten means for each task could carry more data than the scores."""
+
+HIDDEN_POINTS = 11
+"""The mean of a profile over a hidden data set has at most so many points."""
 
 PAIR_POINTS = 34
 """A plot has about so many distances of a pair."""
@@ -66,6 +70,21 @@ class Pair(NamedTuple):
     energies: Points
 
 
+class PublicCurve(NamedTuple):
+    """A curve of a profile.
+
+    Args:
+        name: of the item; of a hidden data set: empty, for the mean over its items.
+        x, y: (k,) the points.
+        reference: (k,) of the reference; empty if there is none, or if it is hidden.
+    """
+
+    name: str
+    x: tuple[float, ...]
+    y: Points
+    reference: Points
+
+
 def is_hidden(line: TaskLine, public: Collection[str]) -> bool:
     """True if the data set of the task is hidden, or that of its result.
 
@@ -88,6 +107,39 @@ def public_drift(line: TaskLine, items: Items | None, public: Collection[str]) -
     deviations = () if hidden else zip(curves.ids, curves.deviation, strict=True)
     runs = tuple((name, _shown(deviation, PUBLIC_DIGITS)) for name, deviation in deviations)
     return Drift(tuple(curves.times_ps.tolist()), mean, n_runs, runs, hidden)
+
+
+def public_profile(
+    line: TaskLine, items: Items | None, profile: Profile, public: Collection[str]
+) -> tuple[PublicCurve, ...]:
+    """The public curves of a profile: each item's, or for a hidden data set some points of their mean.
+
+    The mean is that of at least `LEAST_ITEMS` items, all with the same x. References of a hidden data set are never
+    public.
+    """
+    if items is None or line.result is None:
+        return ()
+    curves = profile.curves(items, line.task.parameters)
+    if not is_hidden(line, public):
+        return tuple(
+            PublicCurve(c.item, _places(c.x), _shown(c.y, PUBLIC_DIGITS), _reference(c.reference)) for c in curves
+        )
+    if len(curves) < LEAST_ITEMS or any(not np.array_equal(curve.x, curves[0].x) for curve in curves):
+        return ()
+    chosen = np.unique(np.linspace(0, len(curves[0].x) - 1, HIDDEN_POINTS).round().astype(int))
+    together = np.array([curve.y for curve in curves])[:, chosen]
+    counts = np.isfinite(together).sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # huge values overflow to inf, which is not shown
+        means = np.where(counts >= LEAST_ITEMS, np.nansum(together, axis=0) / np.maximum(counts, 1), np.nan)
+    return (PublicCurve("", _places(curves[0].x[chosen]), _shown(means, HIDDEN_DIGITS), ()),)
+
+
+def _places(x: Float) -> tuple[float, ...]:
+    return tuple(rounded(float(value), PUBLIC_DIGITS) for value in x)
+
+
+def _reference(values: Float | None) -> Points:
+    return () if values is None or not np.isfinite(values).any() else _shown(values, PUBLIC_DIGITS)
 
 
 def public_pairs(line: TaskLine, items: Items | None, public: Collection[str]) -> tuple[Pair, ...]:

@@ -20,7 +20,7 @@ from submissions.store.interface import Store
 from tasks.kinds.nve import Nve
 from tasks.metrics.measurement import Items
 from tasks.physicality.kind import Physicality
-from tasks.suites.suite import Suite
+from tasks.suites.suite import Suite, Task
 
 WITH_CURVES = (Nve.name, Physicality.name)
 
@@ -49,10 +49,14 @@ def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
     """`sources` with the logs and items of all submissions on the board."""
     logs = {row.submission.id: read_log(store, row.submission.id) for row in board.rows}
     lines = [(row.submission.id, line) for row in board.rows for line in row.tasks]
-    results = {(id, line.task.name): line.result for id, line in lines if line.task.kind in WITH_CURVES and line.result}
+    results = {(id, line.task.name): line.result for id, line in lines if _has_curves(line.task) and line.result}
     stored = {key: next(store.stamped(items_key(result)), None) for key, result in results.items()}
     stamps = {key: each.stamp for key, each in stored.items() if each and each.is_settled}
     return replace(sources, logs=logs, items=StoredItems(store, results), item_stamps=stamps)
+
+
+def _has_curves(task: Task) -> bool:
+    return task.kind in WITH_CURVES or bool(task.traits.profiles)
 
 
 class StoredItems(Mapping[tuple[str, str], Items]):

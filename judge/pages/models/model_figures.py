@@ -10,6 +10,7 @@ from judge.figures.elements import elements_of
 from judge.figures.failures import failures_of
 from judge.figures.figure import Figure
 from judge.figures.groups import groups_of
+from judge.figures.profiles import profiles_of
 from judge.figures.radar import radar_of
 from judge.ranking.leaderboard import Row
 from judge.view.page_context import Frame
@@ -20,6 +21,7 @@ FIGURES: Sequence[Callable[[Frame, Row], Figure | None]] = (
     elements_of,
     groups_of,
     drift_of,
+    profiles_of,
     diatomics_of,
 )
 
