@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.board_models import Model
+from benchmarks.board_runs import bands, relaxed, runs
 from benchmarks.board_tasks import (
     N_POINTS,
     PROPERTIES,
@@ -234,6 +235,25 @@ def _pressed(case: ModelCase) -> Observation:
     return Observation({"cell": np.where(failure[:, None, None] == 0, cell, np.nan), "failure": failure})
 
 
+def _systems(case: ModelCase) -> Observation:
+    n = len(case.dataset.frames)
+    return runs(case.dataset.frames, case.unit.parameters, case.errors(n), case.failure(n))
+
+
+def _relaxed(case: ModelCase) -> Observation:
+    rows, chosen = case.dataset.table.differences, case.dataset.label_set(case.unit.measured_label_set)
+    energy = np.zeros(len(case.dataset.frames))
+    energy[::2] = np.array([row.reference[chosen] for row in rows]) + case.errors(len(rows))
+    return relaxed(case.dataset.frames, energy, case.failure(len(energy)))
+
+
+def _paths(case: ModelCase) -> Observation:
+    rows, chosen = case.dataset.table.paths, case.dataset.label_set(case.unit.measured_label_set)
+    references = np.array([row.reference[chosen].barrier for row in rows], np.float64)
+    barriers = references * (1 + case.errors(len(rows)))
+    return bands(len(case.dataset.frames.numbers) // 2, barriers, case.failure(len(rows)), case.unit.parameters)
+
+
 def _dynamics(case: ModelCase) -> Observation:
     parameters, n = nve_parameters(case.unit.parameters), len(case.dataset.frames)
     frames, times = case.dataset.frames, parameters.times_ps
@@ -286,6 +306,9 @@ _OBSERVED: dict[str, Callable[[ModelCase], Observation]] = {
     "elasticity": _relative,
     "phonons": _relative,
     "compression": _pressed,
+    "dynamics": _systems,
+    "relaxed_structures": _relaxed,
+    "reaction_paths": _paths,
     "nve": _dynamics,
     "efficiency": _times,
     "physicality": _physicality,

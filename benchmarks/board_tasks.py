@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from ase.data import atomic_numbers
 
+from benchmarks.board_runs import RUN, systems
 from tasks.datasets.card import (
     Card,
     Crystal,
@@ -21,6 +22,8 @@ from tasks.datasets.card import (
     Difference,
     Domain,
     LabelSet,
+    MinimumEnergyPath,
+    PathReference,
     Scan,
     Summand,
     Table,
@@ -101,12 +104,25 @@ TEMPLATES: tuple[tuple[Template, ...], ...] = (
         _of_kind("efficiency", crystals=("speed-crystals",), molecules=("speed-molecules",), surfaces=("speed-slabs",))
     ),
     (
-        *_of_kind("equation_of_state", crystals=("volumes", "metals-volumes")),
+        *_of_kind("equation_of_state", crystals=("volumes",)),
         _audited("torsions", "dihedral_scan", "energy_profiles"),
+        *_of_kind("equation_of_state", crystals=("metals-volumes",)),
     ),
-    (*_of_kind("elasticity", crystals=("moduli", "hard-moduli")), *_of_kind("physicality", crystals=("laws",))),
+    (
+        *_of_kind("elasticity", crystals=("moduli",)),
+        *_of_kind("physicality", crystals=("laws",)),
+        *_of_kind("elasticity", crystals=("hard-moduli",)),
+    ),
     (*_of_kind("phonons", crystals=("vibrations", "soft-vibrations")), *_of_kind("physicality", molecules=("pairs",))),
-    tuple(_of_kind("compression", crystals=("pressure", "high-pressure"))),
+    (
+        *_of_kind("compression", crystals=("pressure",)),
+        Template("melts", "dynamics", CRYSTALS, RUN),
+        *_of_kind("compression", crystals=("high-pressure",)),
+    ),
+    (
+        *_of_kind("relaxed_structures", crystals=("formation",)),
+        *_of_kind("reaction_paths", molecules=("saddles",)),
+    ),
 )
 
 
@@ -152,6 +168,9 @@ def make_dataset(template: Template, public: bool) -> Dataset:
         "elasticity": _crystals,
         "phonons": _crystals,
         "compression": _crystals,
+        "dynamics": _systems,
+        "relaxed_structures": _differences,
+        "reaction_paths": _paths,
     }.get(template.kind, _plain)
     sets = () if template.kind in UNLABELLED else LABEL_SETS[template.domain]
     sets = sets[: 1 + int(rng.integers(0, 2))]
@@ -170,7 +189,7 @@ def make_dataset(template: Template, public: bool) -> Dataset:
         cluster_column="cluster",
         label_sets={name: LabelSet(theory=f"{name}, made up", dispersion=name == "wB97M-V") for name in sets},
     )
-    return Dataset(card, frames, table, labels)
+    return Dataset(card, frames, table, labels, _roles(len(frames)) if table.paths else {})
 
 
 def save_datasets(data: Path, templates: list[Template]) -> None:
@@ -288,6 +307,34 @@ def _crystals(template: Template, n: int, sets: tuple[str, ...], rng: np.random.
         reference = {name: {p: v * (1 + 0.03 * k) for p, v in values.items()} for k, name in enumerate(sets)}
         rows.append(Crystal(id=id, group=group, cluster=cluster, structure=i, reference=reference))
     return frames, _table(template, n, crystals=rows)
+
+
+def _systems(template: Template, n: int, sets: tuple[str, ...], rng: np.random.Generator) -> tuple[Frames, Table]:
+    frames = _structures(template.domain, [8] * (n // 10), rng)
+    return frames, systems(frames, [f"{template.name} {i}" for i in range(len(frames))], sets, rng)
+
+
+def _paths(template: Template, n: int, sets: tuple[str, ...], rng: np.random.Generator) -> tuple[Frames, Table]:
+    frames = _structures(template.domain, [4] * n, rng).take(np.repeat(np.arange(n), 2))
+    rows = [
+        MinimumEnergyPath(
+            id=id,
+            group=group,
+            cluster=cluster,
+            path=i,
+            reference={
+                name: PathReference(barrier=abs(barrier), reaction_energy=0.3 * barrier)
+                for name, barrier in _each(sets, rng, 1.0).items()
+            },
+        )
+        for i, (id, group, cluster) in enumerate(zip(*_names(n, template.name, rng), strict=True))
+    ]
+    return frames, _table(template, 2 * n, paths=rows)
+
+
+def _roles(n: int) -> dict[str, np.ndarray]:
+    """The conditions of n structures that are reactant and product in turn."""
+    return {"path": np.arange(n) // 2, "role": np.arange(n) % 2}
 
 
 def _labels(frames: Frames, sets: tuple[str, ...], rng: np.random.Generator) -> dict[str, Labels]:
