@@ -33,7 +33,10 @@ COPY server.py /server.py
 
 
 class Authors:
-    """Authors who build images on this machine's engine and push them to a registry."""
+    """Authors who build images on this machine's engine and push them to a registry.
+
+    They leave the first layers of their images in the engine's cache: another process may be building on them.
+    """
 
     def __init__(self, engine: docker.DockerClient, registry: RegistryServer) -> None:
         self._engine = engine
@@ -59,7 +62,7 @@ class Authors:
 
     def forget(self, image: Pushed) -> None:
         """Removes an image from the engine, so that the judge must pull it."""
-        self._engine.images.remove(image.id, force=True)
+        self._engine.images.remove(image.id, force=True, noprune=True)
 
     def close(self) -> None:
         """Removes the built images, and those pulled from the mirror, from the engine."""
@@ -71,4 +74,4 @@ class Authors:
         ]
         for name in (*self._tags, *pulled):
             with suppress(docker.errors.ImageNotFound):
-                self._engine.images.remove(name, force=True)
+                self._engine.images.remove(name, force=True, noprune=True)
