@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tasks.datasets import simulated_systems as systems
+from tasks.dynamics.distributions import RANGES, distribution
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.structures.frames import Float, Frames
 from tasks.trajectories.diffusion import diffusion_coefficient
@@ -57,6 +58,7 @@ class Analysed(NamedTuple):
         predicted, reference: in the unit of the quantity.
         error: in the unit of the metric.
         trivial: the error of the trivial model; NaN: there is none.
+        shares: (30,) see `tasks.dynamics.distributions.distribution`.
     """
 
     predicted: float
@@ -64,6 +66,7 @@ class Analysed(NamedTuple):
     error: float
     trivial: float = np.nan
     curve: PairCurve | None = None
+    shares: Float | None = None
 
 
 def analysed(analysis: systems.AnyAnalysis, runs: SystemRuns, label_set: str) -> Analysed:
@@ -80,12 +83,15 @@ def analysed(analysis: systems.AnyAnalysis, runs: SystemRuns, label_set: str) ->
         case systems.DensityAnalysis():
             return _relative(_mean(runs, densities), analysis.reference[label_set])
         case systems.BondLengthAnalysis():
-            return _geometry(analysis, runs, lambda t: bond_lengths(t, analysis.pairs), label_set)
+            lengths = [bond_lengths(t, analysis.pairs) for t in runs.trajectories]
+            off = [each - analysis.reference[label_set] for each in lengths]
+            return _geometry(analysis, lengths, label_set)._replace(shares=distribution(off, RANGES["bond_length"]))
         case systems.AngleAnalysis():
-            return _geometry(analysis, runs, lambda t: bond_angles(t, analysis.triples), label_set)
+            return _geometry(analysis, [bond_angles(t, analysis.triples) for t in runs.trajectories], label_set)
         case systems.PlanarityAnalysis():
-            predicted = _mean(runs, lambda t: ring_planarities(t, analysis.ring))
-            return _without_trivial(predicted, analysis.reference[label_set])
+            planarities = [ring_planarities(t, analysis.ring) for t in runs.trajectories]
+            result = _without_trivial(_mean_of(planarities), analysis.reference[label_set])
+            return result._replace(shares=distribution(planarities, RANGES["planarity"]))
         case systems.DiffusionAnalysis():
             return _relative(_diffusion(analysis, runs), analysis.reference[label_set])
         case systems.RmsdAnalysis():
@@ -120,7 +126,7 @@ def unmeasured(analysis: systems.AnyAnalysis, start: Frames, label_set: str, tar
         case _:
             result = analysed(analysis, _start_alone(start, target_k), label_set)
     curve = result.curve and result.curve._replace(g=np.full(len(result.curve.g), np.nan))
-    return result._replace(predicted=np.nan, error=np.nan, curve=curve)
+    return result._replace(predicted=np.nan, error=np.nan, curve=curve, shares=None)
 
 
 def check_analysis(where: str, analysis: systems.AnyAnalysis, start: Frames, settings: DynamicsSettings) -> None:
@@ -176,7 +182,12 @@ def _start_alone(start: Frames, target_k: float) -> SystemRuns:
 
 
 def _mean(runs: SystemRuns, quantity: Callable[[Trajectory], Float | float]) -> float:
-    return float(np.mean([np.mean(quantity(trajectory)) for trajectory in runs.trajectories]))
+    return _mean_of([quantity(trajectory) for trajectory in runs.trajectories])
+
+
+def _mean_of(values: Sequence[Float | float]) -> float:
+    """The mean over replicas of the means of their values."""
+    return float(np.mean([np.mean(each) for each in values]))
 
 
 def _absolute(predicted: float, reference: float) -> Analysed:
@@ -194,15 +205,12 @@ def _without_trivial(predicted: float, reference: float) -> Analysed:
 
 
 def _geometry(
-    analysis: systems.BondLengthAnalysis | systems.AngleAnalysis,
-    runs: SystemRuns,
-    values: Callable[[Trajectory], Float],
-    label_set: str,
+    analysis: systems.BondLengthAnalysis | systems.AngleAnalysis, values: Sequence[Float], label_set: str
 ) -> Analysed:
     reference = analysis.reference[label_set]
-    result = _absolute(_mean(runs, values), reference)
+    result = _absolute(_mean_of(values), reference)
     if analysis.each_frame:
-        return result._replace(error=_mean(runs, lambda t: np.abs(values(t) - reference)))
+        return result._replace(error=_mean_of([np.abs(each - reference) for each in values]))
     return result
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tasks.datasets.simulated_systems import AnyAnalysis
 from tasks.dynamics.analyses import Analysed, PairCurve
+from tasks.dynamics.distributions import N_PARTS, RANGES
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.dynamics.stored_runs import N_TENTHS
 from tasks.metrics.contributions import baseline_column
@@ -18,10 +19,12 @@ from tasks.structures.frames import Float
 
 STABILITY = "stability"
 N_RDF = 60
-# Columns of the items: g(r) in the middles of 60 equal parts of 0 to r_max, and the density at each tenth of the run.
+# Columns of the items: g(r) in the middles of 60 equal parts of 0 to r_max, the density at each tenth of the run, and
+# distributions of planarity and bond lengths.
 RDF_COLUMNS = tuple(f"rdf_{k:03d}" for k in range(N_RDF))
 RDF_REFERENCE_COLUMNS = tuple(f"rdf_reference_{k:03d}" for k in range(N_RDF))
 DENSITY_COLUMNS = tuple(f"density_{k:02d}" for k in range(N_TENTHS + 1))
+SHARE_COLUMNS = tuple(f"share_{k:02d}" for k in range(N_PARTS))
 
 
 class AnalysisRow(NamedTuple):
@@ -48,6 +51,7 @@ class ItemColumns:
         measures = dict.fromkeys(row.measure for row in rows)
         names += (*RDF_COLUMNS, *RDF_REFERENCE_COLUMNS, "r_max") if "rdf" in measures else ()
         names += DENSITY_COLUMNS if "density" in measures else ()
+        names += SHARE_COLUMNS if measures.keys() & RANGES.keys() else ()
         self.arrays = {name: np.full(k, np.nan) for name in names}
         for name in measures:
             self.arrays[f"{name}_count"] = np.array([float(row.measure == name) for row in rows])
@@ -59,6 +63,8 @@ class ItemColumns:
             self.arrays[name][k] = value
         if result.curve:
             self.put_curve(k, result.curve)
+        if result.shares is not None:
+            self._put_all(k, SHARE_COLUMNS, result.shares)
 
     def put_curve(self, k: int, curve: PairCurve) -> None:
         """Fills in g(r) in the middles of 60 equal parts of the range."""
@@ -66,11 +72,13 @@ class ItemColumns:
         grid = (np.arange(N_RDF) + 0.5) * r_max / N_RDF
         self.arrays["r_max"][k] = r_max
         for names, values in ((RDF_COLUMNS, curve.g), (RDF_REFERENCE_COLUMNS, curve.reference)):
-            for name, value in zip(names, np.interp(grid, curve.r, values), strict=True):
-                self.arrays[name][k] = value
+            self._put_all(k, names, np.interp(grid, curve.r, values))
 
     def put_densities(self, k: int, values: Float) -> None:
-        for name, value in zip(DENSITY_COLUMNS, values, strict=True):
+        self._put_all(k, DENSITY_COLUMNS, values)
+
+    def _put_all(self, k: int, names: Sequence[str], values: Float) -> None:
+        for name, value in zip(names, values, strict=True):
             self.arrays[name][k] = value
 
 
@@ -92,6 +100,15 @@ def density_curves(items: Items, parameters: DynamicsSettings) -> list[ProfileCu
     reference = np.broadcast_to(items.columns["reference"][:, None], densities.shape)
     measured = np.flatnonzero(np.isfinite(densities).any(axis=1)).tolist()
     return [ProfileCurve(items.id[k], times, densities[k], reference[k]) for k in measured]
+
+
+def distribution_curves(measure: str, items: Items, parameters: object) -> list[ProfileCurve]:
+    """The distribution [%] of each item of a measure of `RANGES` that has one."""
+    if SHARE_COLUMNS[0] not in items.columns or f"{measure}_count" not in items.columns:
+        return []
+    shares, middles = _together(items, SHARE_COLUMNS), RANGES[measure].middles
+    measured = (items.columns[f"{measure}_count"] > 0) & np.isfinite(shares).all(axis=1)
+    return [ProfileCurve(items.id[k], middles, shares[k]) for k in np.flatnonzero(measured).tolist()]
 
 
 def _together(items: Items, names: Sequence[str]) -> Float:

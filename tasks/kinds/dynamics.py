@@ -24,6 +24,7 @@ A system with runs over their time, or that the model did not answer, has no num
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -33,7 +34,14 @@ from pydantic import PositiveInt
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.dynamics.analyses import Analysed, analysed, check_analysis, unmeasured
-from tasks.dynamics.item_columns import STABILITY, AnalysisRow, ItemColumns, density_curves, rdf_curves
+from tasks.dynamics.item_columns import (
+    STABILITY,
+    AnalysisRow,
+    ItemColumns,
+    density_curves,
+    distribution_curves,
+    rdf_curves,
+)
 from tasks.dynamics.run_ends import UNSTABLE_CAUSES
 from tasks.dynamics.simulate import DynamicsSettings, check_size, simulate
 from tasks.dynamics.stored_runs import StoredRuns
@@ -102,7 +110,7 @@ class Dynamics:
 
     name: str = "dynamics"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = DynamicsParameters
     traits: Traits = Traits(
         title="molecular dynamics",
@@ -119,6 +127,20 @@ class Dynamics:
         profiles=(
             Profile("rdf", "Radial distribution", "r / Å", "g(r)", rdf_curves),
             Profile("density", "Density", "time / ps", "density / (g/cm³)", density_curves),
+            Profile(
+                "planarity",
+                "Planarity of rings",
+                "distance from the plane / Å",
+                "share of the frames / %",
+                partial(distribution_curves, "planarity"),
+            ),
+            Profile(
+                "bond-length",
+                "Bond lengths",
+                "length − reference / Å",
+                "share of bonds and frames / %",
+                partial(distribution_curves, "bond_length"),
+            ),
         ),
     )
 
@@ -149,7 +171,7 @@ class Dynamics:
         Columns: `predicted` and `reference` in the unit of the quantity, `error` and that of the trivial model in the
         unit of the metric, `<measure>_count` 1 for the items of a measure; `ended_ps`, until when the first run of the
         system to end was sound, and `progress`, that as a share of the run; of items of g(r) `rdf_*`, `rdf_reference_*`
-        and `r_max`; of densities `density_*`.
+        and `r_max`; of densities `density_*`; of planarities and bond lengths `share_*`, their distribution [%].
 
         Raises:
             ValueError: there is no system, runs of these parameters cannot be analysed, or the observation is another.

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from tasks.datasets.simulated_systems import AnyAnalysis
 from tasks.dynamics.analyses import Analysed, SystemRuns, analysed, check_analysis, unmeasured
+from tasks.dynamics.distributions import N_PARTS, RANGES, DistributionRange, distribution
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.structures.frames import Float, Frames
 from tasks.trajectories.trajectory import Trajectory
@@ -161,3 +162,26 @@ def test_reference_and_trivial_error_are_known_without_a_run(
     assert np.isnan([result.predicted, result.error]).all()
     assert result.reference == reference
     assert result.trivial == pytest.approx(trivial, nan_ok=True)
+
+
+def test_a_distribution_has_every_value_once_and_the_farthest_at_its_ends() -> None:
+    within = DistributionRange(0.0, 3.0)
+    shares = distribution([np.array([[0.05, 0.05], [-7.0, 1.55]]), np.array([1e300, 2.95, 0.15, 0.15])], within)
+    expected = np.zeros(N_PARTS)
+    expected[[0, 1, 15, 29]] = 100 * np.array([3, 2, 1, 2]) / 8
+    np.testing.assert_allclose(shares, expected)
+    np.testing.assert_allclose(within.middles[[0, 1, 15, 29]], [0.05, 0.15, 1.55, 2.95])
+
+
+def test_distributions_of_known_runs() -> None:
+    """One of two replicas has bonds that are a tenth longer; a ring with a wave is as far from its plane."""
+    length = BENZENE.get_distance(0, 6) - 0.01  # not at the edge of a part
+    bonds = analysed(analysis("bond_length", length, pairs=BONDS), runs_of(still(), larger()), "exact")
+    wave = still()
+    wave[2:, :6, 2] += 0.104 * np.array([1, -1, 1, -1, 1, -1])
+    ring = analysed(analysis("planarity", 0.0, ring=RING), runs_of(wave), "exact")
+    for result, measure, places in ((bonds, "bond_length", (0.01, 0.11)), (ring, "planarity", (0.005, 0.105))):
+        assert result.shares is not None
+        assert RANGES[measure].middles[result.shares == 50.0] == pytest.approx(places)
+    start = Frames.from_atoms([BENZENE])
+    assert unmeasured(analysis("planarity", 0.0, ring=RING), start, "exact", 300.0).shares is None

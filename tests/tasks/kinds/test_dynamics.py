@@ -10,7 +10,7 @@ import pytest
 from ase import Atoms, units
 from ase.calculators.emt import EMT
 
-from tasks.dynamics.item_columns import DENSITY_COLUMNS, RDF_COLUMNS, RDF_REFERENCE_COLUMNS
+from tasks.dynamics.item_columns import DENSITY_COLUMNS, RDF_COLUMNS, RDF_REFERENCE_COLUMNS, distribution_curves
 from tasks.kind import Observation, Watch
 from tasks.kinds.dynamics import Dynamics, DynamicsParameters
 from tasks.metrics.measurement import Measurement
@@ -48,6 +48,13 @@ def test_the_mean_bond_length_and_its_spread_are_those_of_a_harmonic_oscillator(
     assert result.metrics["bond_length_mae"].baseline == pytest.approx(1.0)
     assert result.metrics["unstable_percent"].value == 0.0
     assert result.items.columns["progress"].tolist() == [1.0] * 3
+    drawn, same = distribution_curves("bond_length", result.items, parameters)
+    assert (drawn.item, same.item) == ("s0/bond_length", "s0/spread")
+    mean = float(drawn.x @ drawn.y) / 100
+    assert mean == pytest.approx(expected, abs=1.5e-3)
+    assert np.sqrt((drawn.x - mean) ** 2 @ drawn.y / 100) == pytest.approx(np.sqrt(kt / 20.0), rel=0.05)
+    assert distribution_curves("planarity", result.items, parameters) == []
+    assert Dynamics.measure_version > 1  # else items without distributions would count as current
 
 
 def test_molecules_that_do_not_interact_have_the_density_of_an_ideal_gas() -> None:
