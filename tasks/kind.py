@@ -104,6 +104,7 @@ class Watch:
         echo: seconds of one round trip of `nbytes` over the wire without any calculator, or None in-process.
         failed_share: an observation of many structures stops early once more than this share of them has failed.
         checkpoint: None if nothing is to be kept.
+        resumed: called if the observation goes on from the checkpoint that an interrupted one left.
         secret: random numbers for hidden structures and for consistency checks depend on it, so nobody else can
             compute them; may be empty.
         judged: by which the accuracy of the model is judged, for a consistency check; None: there are none.
@@ -115,6 +116,7 @@ class Watch:
     echo: Callable[[int], float] | None = None
     failed_share: float = 1.0
     checkpoint: Checkpoint | None = None
+    resumed: Callable[[], None] = lambda: None
     secret: bytes = field(default=b"", repr=False)
     judged: Iterable[JudgedAnswers] | None = field(default=None, repr=False)
 

@@ -94,7 +94,8 @@ def observe_unit(
     checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, target.origin.hardware)
     # What a consistency check asks must be unknown also where the structures are public.
     secret = order_secret(place.store) if structures.hidden or isinstance(unit.kind, Rechecking) else b""
-    outcome = _UnitSession(unit, target, target.image, structures, progress, checkpoint, place, secret).outcome()
+    session = _UnitSession(unit, target, target.image, structures, progress, checkpoint, place, secret)
+    outcome = session.outcome()
     _check_gpu(target)
     digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
     if digest is not None:
@@ -108,6 +109,7 @@ def observe_unit(
         phase=outcome.phase,
         observation=digest,
         peaks=peaks,
+        resumed=session.resumed,
         origin=target.origin,
     )
     attempt.write_end(end)
@@ -115,10 +117,13 @@ def observe_unit(
     return end
 
 
-@dataclass(frozen=True)
+@dataclass
 class _UnitSession:
     """The sessions with a model in one attempt: one with all questions, and of some kinds a second one for a
     consistency check.
+
+    Attributes:
+        resumed: whether the observation went on from the checkpoint.
     """
 
     unit: Unit
@@ -129,6 +134,7 @@ class _UnitSession:
     checkpoint: CheckpointFile
     place: UnitStorage
     secret: bytes = field(default=b"", repr=False)
+    resumed: bool = field(default=False, init=False)
 
     def outcome(self) -> SessionOutcome[Observation]:
         """The outcome of the first session; of a kind that rechecks, of it and a second, fresh start together."""
@@ -167,7 +173,7 @@ class _UnitSession:
 
     def _observe(self, remote: RemoteCalculator) -> Observation:
         unit = self.unit
-        watch = replace(self._watch(remote), checkpoint=self.checkpoint)
+        watch = replace(self._watch(remote), checkpoint=self.checkpoint, resumed=self._mark_resumed)
         try:
             observation = unit.kind.observe(self.structures, unit.parameters, self._model(remote), watch)
         except _OUR_OWN:
@@ -177,6 +183,9 @@ class _UnitSession:
         if d3 is None:
             return observation
         return replace(observation, notes={**observation.notes, "dispersion": d3_in_words(d3.functional, d3.damping)})
+
+    def _mark_resumed(self) -> None:
+        self.resumed = True
 
     def _model(self, remote: RemoteCalculator) -> BatchCalculator:
         d3 = self.unit.correction.d3

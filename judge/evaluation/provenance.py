@@ -52,6 +52,7 @@ def provenance(unit: Unit, end: End) -> Provenance:
         limits={name: float(value) for name, value in unit.limits.model_dump().items()},
         seeds=seeds_of(unit.parameters),
         dispersion=f"DFT-D3({d3.functional}, {d3.damping})" if d3 else "",
+        resumed=end.resumed,
     )
 
 

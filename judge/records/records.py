@@ -68,16 +68,22 @@ def _end_2(fields: Fields) -> Fields:
     return {**kept, "schema_version": 2, "origin": moved}
 
 
+def _end_3(fields: Fields) -> Fields:
+    """Version 3: an end says whether its observation was resumed."""
+    return {**fields, "schema_version": 3}
+
+
 class End(Record):
     """`…/<n>/end.json`: the end of an attempt. Exactly one of `verdict` and `fault` is set.
 
     Args:
+        resumed: whether the observation went on from where an interrupted one had come to.
         phase: the last phase that the attempt reached, see `sandbox.evidence.Phase`; empty if it is not known.
         culprit: the faulty resource of a fault, if other attempts may fail because of it: `gpu UUID` or `dataset NAME`.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _end_2}
-    schema_version: Literal[2] = 2
+    upgrades: ClassVar[Upgrades] = {1: _end_2, 2: _end_3}
+    schema_version: Literal[3] = 3
     owner: str
     ended: AwareDatetime
     verdict: Verdict | None = None
@@ -87,6 +93,7 @@ class End(Record):
     culprit: str = ""
     observation: str | None = None
     peaks: Peaks | None = None
+    resumed: bool = False
     origin: Origin = Origin()
 
 
@@ -97,6 +104,7 @@ class Provenance(Record):
         origin: of the observation.
         measured_with: version and commit of the judge that measured.
         seeds: by name, of all random draws of the observation.
+        resumed: as in the end.
     """
 
     image_id: str
@@ -112,6 +120,7 @@ class Provenance(Record):
     limits: dict[str, float]
     seeds: dict[str, int] = Field(default_factory=dict)
     dispersion: str = ""
+    resumed: bool = False
 
 
 class Signature(Record):
@@ -134,6 +143,11 @@ def _result_2(fields: Fields) -> Fields:
     return {**fields, "schema_version": 2, "provenance": {**kept, "origin": moved}}
 
 
+def _result_3(fields: Fields) -> Fields:
+    """Version 3: the provenance says whether the observation was resumed."""
+    return {**fields, "schema_version": 3}
+
+
 class Result(Record):
     """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard.
 
@@ -148,8 +162,8 @@ class Result(Record):
         signature: by the judge that measured; None if it had no key.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _result_2}
-    schema_version: Literal[2] = 2
+    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3}
+    schema_version: Literal[3] = 3
     submission: str
     task: str
     kind: str

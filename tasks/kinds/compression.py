@@ -23,6 +23,7 @@ from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, Score
 from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
 from tasks.metrics.property_errors import CrystalProperty
 from tasks.model.calculator import BatchCalculator
+from tasks.observing.answer_log import LoggedAnswers
 from tasks.simulation.relaxation import Relaxation, relax_cells, relaxed_arrays, require_periodic
 
 PROPERTIES = (CrystalProperty("volume_per_atom", "Å³/atom", "Volume"),)
@@ -64,7 +65,8 @@ class Compression(CrystalKind):
         """
         require_periodic(structures.name, structures.frames)
         pressures = structures.condition("pressure_gpa")
-        ends = relax_cells(structures.frames, model, parameters.relaxation, watch, pressures)
+        log = LoggedAnswers(self, structures, parameters, model, watch)
+        ends = relax_cells(structures.frames, log, parameters.relaxation, log.watch, pressures)
         return Observation(relaxed_arrays(structures.frames, ends))
 
     def work(self, structures: Structures, parameters: CompressionParameters) -> Work:

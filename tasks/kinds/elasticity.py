@@ -36,6 +36,7 @@ from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, Score
 from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
 from tasks.metrics.property_errors import CrystalProperty
 from tasks.model.calculator import BatchCalculator, ItemFailed
+from tasks.observing.answer_log import LoggedAnswers
 from tasks.simulation.lockstep_batches import Done, Job, run_concurrently
 from tasks.simulation.relaxation import Relaxation, relax_cells, relaxed, relaxed_arrays, require_periodic
 from tasks.simulation.strains import elastic_tensor, is_stable, moduli, strained, voigt_strains
@@ -114,7 +115,8 @@ class Elasticity(CrystalKind):
         """
         frames, strains = structures.frames, parameters.strains
         require_periodic(structures.name, frames)
-        ends = relax_cells(frames, model, parameters.relaxation, watch)
+        log = LoggedAnswers(self, structures, parameters, model, watch)
+        ends = relax_cells(frames, log, parameters.relaxation, log.watch)
         arrays = relaxed_arrays(frames, ends)
         stress = np.full((len(frames), *strains.shape), np.nan)
         crystals = {index: end.value for index, end in enumerate(ends) if end.value is not None}
@@ -122,8 +124,8 @@ class Elasticity(CrystalKind):
         # asked about any more.
         failed = ~np.isin(arrays["failure"], (Cause.NONE, *RESULTS))
         allowed = watch.failed_share * len(frames) - np.count_nonzero(failed)
-        rest = replace(watch, failed_share=allowed / max(len(crystals), 1))
-        answers = strained_stresses(list(crystals.values()), parameters, model, rest)
+        rest = replace(log.watch, failed_share=allowed / max(len(crystals), 1))
+        answers = strained_stresses(list(crystals.values()), parameters, log, rest)
         for index, answer in zip(crystals, answers, strict=True):
             arrays["failure"][index] = answer.cause
             if answer.value is not None:

@@ -32,6 +32,7 @@ from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, Score
 from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
 from tasks.metrics.property_errors import CrystalProperty
 from tasks.model.calculator import BatchCalculator, ItemFailed
+from tasks.observing.answer_log import LoggedAnswers
 from tasks.simulation.displaced_supercells import (
     Supercells,
     ask_supercells,
@@ -118,7 +119,8 @@ class Phonons(CrystalKind):
             return run
 
         jobs = [Job(int(sizes[index]), job(index)) for index in range(len(frames))]
-        done = run_concurrently(jobs, model, watch, "crystals")
+        log = LoggedAnswers(self, structures, parameters, model, watch)
+        done = run_concurrently(jobs, log, log.watch, "crystals")
         return Observation(supercell_arrays(frames, done), {"phonopy": str(phonopy.__version__)})
 
     def work(self, structures: Structures, parameters: PhononsParameters) -> Work:

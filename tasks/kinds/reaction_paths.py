@@ -118,7 +118,7 @@ class ReactionPaths:
         """
         paths = path_structures(structures)
         reactions = [ends_of(structures.frames, of_role) for of_role in paths]
-        log = LoggedAnswers(model, watch, f"{self.name} {self.observe_version}", structures.frames_sha256, parameters)
+        log = LoggedAnswers(self, structures, parameters, model, watch)
         try:
             done = reaction_paths(reactions, log, parameters.band, log.watch)
         except ValueError as error:

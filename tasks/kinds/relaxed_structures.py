@@ -144,7 +144,7 @@ class RelaxedStructures:
                 freedom = parameters.freedom(held, bool(free_cell[i]))
                 jobs.append(relaxation_job(frames, i, parameters.relaxation, freedom, float(pressure[i])))
                 asked.append(i)
-        log = LoggedAnswers(model, watch, f"{self.name} {self.observe_version}", structures.frames_sha256, parameters)
+        log = LoggedAnswers(self, structures, parameters, model, watch)
         for i, done in zip(asked, run_concurrently(jobs, log, log.watch, "relaxations"), strict=True):
             ends[i] = done
         return Observation(end_arrays(frames, ends))

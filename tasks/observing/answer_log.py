@@ -1,4 +1,4 @@
-"""Resuming relaxations and searches of paths after the judge was killed: the answers of the model are kept, in order.
+"""Resuming what runs in lock-step after the judge was killed: the answers of the model are kept, in their order.
 
 The algorithms of `tasks.simulation.lockstep_batches` ask the same questions in the same order in each run, as long as
 they get the same answers. So they begin again from their start, and get the answers that are kept, without the model;
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.kind import Parameters, Watch
+from tasks.datasets.dataset import Structures
+from tasks.kind import Kind, Parameters, Watch
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.checkpoints import RunCheckpoint
 from tasks.structures.frames import Frames, hash_arrays
@@ -29,20 +30,17 @@ MAX_BYTES = 256_000_000
 class LoggedAnswers:
     """A model (a `BatchCalculator`) whose answers are kept in the watch's checkpoint, and given again after a restart.
 
-    Args:
-        version: of the questions: of the kind and its observation.
-        frames_sha256: of the structures.
-
     Attributes:
         watch: for the observation: its deadline is earlier by the seconds that were used before an interruption.
         n_kept: the number of answers that an earlier run kept.
     """
 
     def __init__(
-        self, model: BatchCalculator, watch: Watch, version: str, frames_sha256: str, parameters: Parameters
+        self, kind: Kind, structures: Structures, parameters: Parameters, model: BatchCalculator, watch: Watch
     ) -> None:
         self._model = model
-        self._checkpoint = RunCheckpoint(watch, f"{VERSION} {version}", frames_sha256, parameters)
+        version = f"{VERSION} {kind.name} {kind.observe_version}"
+        self._checkpoint = RunCheckpoint(watch, version, structures.frames_sha256, parameters)
         self._keeps = watch.checkpoint is not None
         stored = self._checkpoint.stored
         self._log = [] if stored is None else _unpacked(json.loads(bytes(stored["calls"])), stored)

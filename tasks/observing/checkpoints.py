@@ -39,6 +39,7 @@ class RunCheckpoint:
         self.used_s = 0.0
         if loaded is not None and np.array_equal(loaded.get("fingerprint", ()), self._fingerprint):
             self.stored, self.used_s = loaded, float(loaded["used_s"][0])
+            watch.resumed()
         self._begin = self._saved = watch.clock()
 
     def keep(self, arrays: Arrays) -> None:

@@ -219,6 +219,7 @@ def _provenance(result: Result) -> Facts:
         "Measured": words(formatting.moment(result.measured)),
         "Round": words(f"{result.round}, judged again") if result.round else Markup(),
         "Ran": words(f"{where}, on {origin.device or 'an unnamed device'}"),
+        "Resumed": words("after an interruption, from the state that was kept" if made.resumed else ""),
         "Hardware": words(origin.hardware),
         "Dispersion": words(made.dispersion),
         "Image": _code(made.image_id),

@@ -1,12 +1,13 @@
-"""After a kill in the middle of a trajectory the judge continues from the checkpoint; and how long that is kept."""
+"""After a kill in the middle of a simulation the judge continues from the checkpoint; and how long that is kept."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,31 +18,42 @@ from judge.records.attempts import read_histories
 from judge.records.observation_file import read_observation
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.records import Submission
+from tasks.datasets.dataset import save_dataset
 from tasks.kind import Checkpoint, Observation
+from tests.servers.server_process import wait_until
+from tests.tasks import kind_examples
+from tests.tasks.kind_examples import KindExample
 from tests.world.commands import ROOT
-from tests.world.small_data import save_frames
 from tests.world.world import World
 
-STEPS = 40
-SUITE = f"""
+RESUMED = (
+    kind_examples.compression,
+    kind_examples.dynamics,
+    kind_examples.elasticity,
+    kind_examples.nve,
+    kind_examples.phonons,
+    kind_examples.reaction_paths,
+    kind_examples.relaxed_structures,
+)
+SUITE = """
 name = "small"
 version = "1"
-title = "One trajectory"
+title = "One simulation"
 
 [[tasks]]
-name = "drift"
-kind = "nve"
-dataset = "short@1"
+name = "simulation"
+kind = "{kind}"
+dataset = "law@1"
 domain = "Inorganic Materials"
 time_limit_s = 60
 [tasks.parameters]
-steps = {STEPS}
-sample_every = 2
+{parameters}
 """
-# Notes each call in a file beside its folder, for the test to count. A neighbour list kept from one structure to the
-# next changes the order of sums: here each structure gets its own, so that the same question has the same bytes.
+# Notes each call in a file beside its folder, for the test to count, and stops at one of them. A neighbour list kept
+# from one structure to the next changes the order of sums: here each structure gets its own, so that the same question
+# has the same bytes.
 COUNTED_EMT = """
-import time
+import os, time
 from ase.calculators.emt import EMT
 
 class CountedEMT(EMT):
@@ -51,14 +63,15 @@ class CountedEMT(EMT):
         self.results = fresh.results
         with open({calls!r}, "a") as file:
             file.write(".")
-        time.sleep({seconds})
+        if os.path.getsize({calls!r}) == {stops_at}:
+            time.sleep(600)
 
 def make_calculator():
     return CountedEMT()
 """
-# The command, with checkpoints more often than each half minute.
+# The command, with a checkpoint after each answer.
 OFTEN = (
-    "import tasks.observing.checkpoints; tasks.observing.checkpoints.SAVE_EVERY_S = 0.1; "
+    "import tasks.observing.checkpoints; tasks.observing.checkpoints.SAVE_EVERY_S = 0.0; "
     "from judge.cli.main import main; main()"
 )
 
@@ -124,43 +137,57 @@ def test_a_disk_that_takes_nothing_is_a_judges_fault_and_leaves_no_half(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["c.safetensors"]
 
 
-def test_a_judge_killed_in_a_trajectory_goes_on_and_ends_where_an_undisturbed_one_does(world: World) -> None:
-    (world.root / "small.toml").write_text(SUITE)
+@pytest.mark.parametrize("make", RESUMED, ids=lambda make: make.__name__)
+def test_a_judge_killed_in_an_observation_goes_on_and_ends_where_an_undisturbed_one_does(
+    world: World, make: Callable[[], KindExample]
+) -> None:
+    """In trajectories, relaxations, strained cells, supercells and bands; the result is marked, and verified."""
+    example = make()
+    save_dataset(example.dataset, world.root / "data")
+    (world.root / "small.toml").write_text(SUITE.format(kind=example.kind.name, parameters=stated(example)))
     world.write_settings()
-    save_frames(world.root / "data", "Cu", "short", n_frames=2)
-    quick = COUNTED_EMT.format(calls=str(world.root / "ignored"), seconds=0)
-    undisturbed = world.submit("undisturbed", quick)
+    calls = world.root / "calls"
+    undisturbed = world.submit("undisturbed", COUNTED_EMT.format(calls=str(calls), stops_at=-1))
     world.evaluate()
-    expected = observation(world, undisturbed)
+    expected, whole = observation(world, undisturbed), calls.stat().st_size
     assert not kept(world)
 
-    calls = world.root / "calls"
-    slow = world.submit("slow", COUNTED_EMT.format(calls=str(calls), seconds=0.03))
-    process = subprocess.Popen([sys.executable, "-c", OFTEN, "evaluate", slow.id], cwd=world.root, env=environment())
-    until = time.monotonic() + 30
-    while not kept(world) or len(calls.read_text()) < STEPS:  # half of all
-        assert time.monotonic() < until
-        assert process.poll() is None
-        time.sleep(0.01)
+    calls.write_text("")
+    stops_at = int(0.8 * whole)
+    stopped = world.submit("stopped", COUNTED_EMT.format(calls=str(calls), stops_at=stops_at))
+    process = subprocess.Popen([sys.executable, "-c", OFTEN, "evaluate", stopped.id], cwd=world.root, env=environment())
+    wait_until(lambda: calls.stat().st_size == stops_at or process.poll() is not None, "the model stops")
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    time.sleep(0.1)  # the model notices
-    before = len(calls.read_text())
     assert kept(world)
-    assert before < 2 * STEPS
 
-    summary, _ = world.evaluate(ids=(slow.id,))
+    summary, _ = world.evaluate(ids=(stopped.id,))
     assert [unit.verdict for unit in summary.units] == [Verdict.OK]
-    (history,) = read_histories(world.store, [slow.id]).values()
+    (history,) = read_histories(world.store, [stopped.id]).values()
     assert [attempt.n for attempt in history.attempts] == [1, 2]
-    after = len(calls.read_text()) - before
-    assert after < 1.5 * STEPS  # of 2 (STEPS + 1) that a fresh start asks for
-    resumed = observation(world, slow)
+    assert calls.stat().st_size - stops_at < 0.6 * whole  # some ask but five batches, and the last one is lost
+    resumed = observation(world, stopped)
     assert resumed.arrays.keys() == expected.arrays.keys()
     for name, array in expected.arrays.items():
         np.testing.assert_array_equal(resumed.arrays[name], array)
-    assert int(resumed.arrays["completed_steps"].min()) == STEPS
     assert not kept(world)
+    assert {result.submission: result.provenance.resumed for result in world.results()} == {
+        undisturbed.id: False,
+        stopped.id: True,
+    }
+    assert world.run_json_here("verify", "--all")[0] == 0
+
+
+def stated(example: KindExample) -> str:
+    """The parameters as a suite states them."""
+    return "\n".join(f"{name} = {inline(v)}" for name, v in example.parameters.model_dump(exclude_unset=True).items())
+
+
+def inline(value: object) -> str:
+    """A value of TOML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {inline(each)}" for name, each in value.items()) + "}"
+    return json.dumps(value)
 
 
 def kept(world: World) -> list[Path]:

@@ -151,3 +151,10 @@ def test_shared_provenance_is_shown_once(tmp_path: Path) -> None:
     for each in results:
         assert f"<code>{each.result_key}</code>" in html
     assert len(gzip.compress(html.encode(), 9)) < 12_000
+
+
+def test_a_resumed_observation_says_so(tmp_path: Path) -> None:
+    model = submission("alpha")
+    first, *others = good_results(model, 0.2)
+    resumed = first.model_copy(update={"provenance": first.provenance.model_copy(update={"resumed": True})})
+    assert page_of(tmp_path, model, [resumed, *others]).words.count("Resumed after an interruption") == 1

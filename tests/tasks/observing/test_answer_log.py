@@ -1,4 +1,4 @@
-"""Relaxations and searches of paths that were killed: they end with the same bits, and ask no question twice."""
+"""What runs in lock-step and was killed: it ends with the same bits, is marked, and asks no question twice."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from tasks.model.calculator import InProcessCalculator
 from tasks.observing import answer_log
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, FrameError, Predictions, Properties
-from tests.tasks.kind_examples import KindExample, reaction_paths, relaxed_structures
+from tests.tasks.kind_examples import KindExample, compression, elasticity, phonons, reaction_paths, relaxed_structures
 
-EXAMPLES = {make.__name__: make for make in (reaction_paths, relaxed_structures)}
+LONG = {make.__name__: make for make in (reaction_paths, relaxed_structures)}
+EXAMPLES = LONG | {make.__name__: make for make in (compression, elasticity, phonons)}
+NICKEL, WALL = 28, 0.05
 SECONDS = 7.0  # of each answer: a checkpoint is due after five
 
 
@@ -38,11 +40,15 @@ class Killed(BaseException):
 
 
 class Mortal(InProcessCalculator):
-    """EMT whose judge is killed at some call, and that fails on the structures whose first atom is at x > `wall`."""
+    """EMT whose judge is killed at some call.
 
-    def __init__(self, dies_at: int = -1, wall: float = np.inf) -> None:
+    Args:
+        fails: on nickel, and on structures whose first atom is beyond a wall.
+    """
+
+    def __init__(self, dies_at: int = -1, fails: bool = False) -> None:
         super().__init__(EMT(), max_atoms_per_batch=100_000)
-        self.dies_at, self.wall, self.calls, self.now = dies_at, wall, 0, 1000.0
+        self.dies_at, self.fails, self.calls, self.now, self.resumed = dies_at, fails, 0, 1000.0, False
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         if self.calls == self.dies_at:
@@ -50,12 +56,16 @@ class Mortal(InProcessCalculator):
         self.calls += 1
         self.now += SECONDS
         answer = super().compute(frames, properties)
-        failing = np.flatnonzero(frames.positions[frames.offsets[:-1], 0] > self.wall)
-        errors = {int(i): FrameError(Cause.ERROR, "ValueError", "beyond the wall") for i in failing}
+        first = frames.offsets[:-1]
+        failing = self.fails & ((frames.numbers[first] == NICKEL) | (frames.positions[first, 0] > WALL))
+        errors = {int(i): FrameError(Cause.ERROR, "ValueError", "it fails") for i in np.flatnonzero(failing)}
         return Predictions.checked(frames, answer.energy, answer.forces, answer.stress, errors)
 
     def watch(self, kept: Kept | None, deadline: float = np.inf) -> Watch:
-        return Watch(lambda: self.now, deadline, checkpoint=kept)
+        return Watch(lambda: self.now, deadline, checkpoint=kept, resumed=self._resume)
+
+    def _resume(self) -> None:
+        self.resumed = True
 
 
 def observe(example: KindExample, model: Mortal, kept: Kept | None, deadline: float = np.inf) -> Observation:
@@ -73,19 +83,20 @@ def example(request: pytest.FixtureRequest) -> KindExample:
     return EXAMPLES[request.param]()
 
 
-@pytest.mark.parametrize("wall", [np.inf, 0.05])
-def test_a_run_that_was_killed_ends_with_the_same_bits(example: KindExample, wall: float) -> None:
-    whole = Mortal(wall=wall)
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_run_that_was_killed_ends_with_the_same_bits(example: KindExample, fails: bool) -> None:
+    whole = Mortal(fails=fails)
     expected = observe(example, whole, None)
     for dies_at in range(0, whole.calls, max(1, whole.calls // 4)):
-        kept, first = Kept(), Mortal(dies_at, wall)
+        kept, first = Kept(), Mortal(dies_at, fails)
         with pytest.raises(Killed):
             observe(example, first, kept)
-        second = Mortal(wall=wall)
+        second = Mortal(fails=fails)
         assert same(observe(example, second, kept), expected), dies_at
         n_kept = dies_at - dies_at % 5
         assert second.calls == whole.calls - n_kept, dies_at
-    if wall < np.inf:
+        assert second.resumed == (n_kept > 0), dies_at
+    if fails:
         assert Cause.ERROR in expected.arrays["failure"]
 
 
@@ -103,13 +114,18 @@ def test_a_run_that_is_killed_again_and_again_comes_to_its_end(example: KindExam
     pytest.fail("it never ended")
 
 
-def test_the_time_before_the_kill_counts(example: KindExample) -> None:
+@pytest.fixture(scope="module", params=LONG)
+def long_example(request: pytest.FixtureRequest) -> KindExample:
+    return LONG[request.param]()
+
+
+def test_the_time_before_the_kill_counts(long_example: KindExample) -> None:
     kept = Kept()
     with pytest.raises(Killed):
-        observe(example, Mortal(dies_at=10), kept)
-    short = observe(example, Mortal(), kept, deadline=1000.0 + 12 * SECONDS)
+        observe(long_example, Mortal(dies_at=10), kept)
+    short = observe(long_example, Mortal(), kept, deadline=1000.0 + 12 * SECONDS)
     assert (short.arrays["failure"] == Cause.OVER_TIME).any()
-    assert observe(example, Mortal(), Kept(), deadline=1000.0 + 400 * SECONDS).arrays["failure"].max() == 0
+    assert observe(long_example, Mortal(), Kept(), deadline=1000.0 + 400 * SECONDS).arrays["failure"].max() == 0
 
 
 def changed_parameters(example: KindExample) -> KindExample:
@@ -120,44 +136,44 @@ def changed_parameters(example: KindExample) -> KindExample:
     return example._replace(parameters=example.parameters.model_copy(update={first: longer}))
 
 
-def test_answers_to_other_parameters_are_not_used(example: KindExample) -> None:
-    kept, other = Kept(), changed_parameters(example)
+def test_answers_to_other_parameters_are_not_used(long_example: KindExample) -> None:
+    kept, other = Kept(), changed_parameters(long_example)
     with pytest.raises(Killed):
-        observe(example, Mortal(dies_at=10), kept)
+        observe(long_example, Mortal(dies_at=10), kept)
     model, alone = Mortal(), Mortal()
     assert same(observe(other, model, kept), observe(other, alone, None))
     assert model.calls == alone.calls
 
 
-def test_a_model_with_memory_is_asked_again_from_the_first_other_question(example: KindExample) -> None:
+def test_a_model_with_memory_is_asked_again_from_the_first_other_question(long_example: KindExample) -> None:
     kept = Kept()
     with pytest.raises(Killed):
-        observe(example, Mortal(dies_at=10), kept)
+        observe(long_example, Mortal(dies_at=10), kept)
     assert kept.arrays is not None
     kept.arrays["energy"] = kept.arrays["energy"] + 1e-7  # another answer leads to another question
     kept.arrays["forces"] = 1.0000001 * kept.arrays["forces"]
     model = Mortal()
-    observation = observe(example, model, kept)
+    observation = observe(long_example, model, kept)
     assert observation.arrays["failure"].max() == 0
     assert model.calls > 5
 
 
-def test_answers_beyond_the_limit_are_asked_again(example: KindExample, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = observe(example, Mortal(), None)
+def test_answers_beyond_the_limit_are_asked_again(long_example: KindExample, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = observe(long_example, Mortal(), None)
     monkeypatch.setattr(answer_log, "MAX_BYTES", 3000)
     kept = Kept()
     with pytest.raises(Killed):
-        observe(example, Mortal(dies_at=20), kept)
+        observe(long_example, Mortal(dies_at=20), kept)
     model = Mortal()
-    assert same(observe(example, model, kept), expected)
+    assert same(observe(long_example, model, kept), expected)
 
 
-def test_the_time_counts_also_where_the_log_is_full(example: KindExample, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_counts_also_where_the_log_is_full(long_example: KindExample, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_log, "MAX_BYTES", 0)
     kept = Kept()
     with pytest.raises(Killed):
-        observe(example, Mortal(dies_at=20), kept)
+        observe(long_example, Mortal(dies_at=20), kept)
     assert kept.arrays is not None
     assert kept.arrays["used_s"][0] >= 15 * SECONDS
-    late = observe(example, Mortal(), kept, deadline=1000.0 + 22 * SECONDS)
+    late = observe(long_example, Mortal(), kept, deadline=1000.0 + 22 * SECONDS)
     assert (late.arrays["failure"] == Cause.OVER_TIME).any()
