@@ -19,6 +19,7 @@ from tasks.datasets.dataset import Dataset, Structures
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Measurement
 from tasks.metrics.profiles import Profile
+from tasks.metrics.run_progress import ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
@@ -208,6 +209,7 @@ class Traits:
         metrics: all metrics that it may measure. The scored ones appear on pages in this order.
         times: whether it measures times: then the class of hardware is part of an observation's key.
         profiles: the curves that its items hold, for figures.
+        progress: how far its runs got, for figures; None: it has no runs.
         page: the text of a Jinja template that explains the kind on its tasks' pages; empty: the file
             `templates/kinds/<kind>.html` if there is one, else a plain page made from these traits.
     """
@@ -221,6 +223,7 @@ class Traits:
     baseline: KindBaseline = KindBaseline()
     times: bool = False
     profiles: tuple[Profile, ...] = ()
+    progress: ProgressOfRuns | None = None
     page: str = ""
 
     @property

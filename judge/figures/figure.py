@@ -35,6 +35,7 @@ class Figure:
         layout: as plotly takes it, without colours and margins.
         height: the height of the plot in CSS pixels.
         digits: significant digits of the numbers in the page's table.
+        narrow_height: the height where there is little room, and small plots are in one column; None: the same.
     """
 
     key: str
@@ -46,6 +47,7 @@ class Figure:
     layout: Mapping[str, Any]
     height: float = 420
     digits: int = 3
+    narrow_height: float | None = None
 
     @property
     def table(self) -> Markup:

@@ -56,7 +56,7 @@ def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
 
 
 def _has_curves(task: Task) -> bool:
-    return task.kind in WITH_CURVES or bool(task.traits.profiles)
+    return task.kind in WITH_CURVES or bool(task.traits.profiles) or task.traits.progress is not None
 
 
 class StoredItems(Mapping[tuple[str, str], Items]):

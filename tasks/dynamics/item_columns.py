@@ -15,7 +15,9 @@ from tasks.dynamics.stored_runs import N_TENTHS
 from tasks.metrics.contributions import baseline_column
 from tasks.metrics.measurement import Items
 from tasks.metrics.profiles import ProfileCurve
+from tasks.metrics.run_progress import RunProgress
 from tasks.structures.frames import Float
+from tasks.structures.predictions import Cause
 
 STABILITY = "stability"
 N_RDF = 60
@@ -109,6 +111,17 @@ def distribution_curves(measure: str, items: Items, parameters: object) -> list[
     shares, middles = _together(items, SHARE_COLUMNS), RANGES[measure].middles
     measured = (items.columns[f"{measure}_count"] > 0) & np.isfinite(shares).all(axis=1)
     return [ProfileCurve(items.id[k], middles, shares[k]) for k in np.flatnonzero(measured).tolist()]
+
+
+def run_progress(items: Items, parameters: object) -> list[RunProgress]:
+    """How far each system got: its first run to end; empty if an older version measured the items."""
+    if not {"progress", "ended_ps", f"{STABILITY}_count"} <= items.columns.keys():
+        return []
+    progress, ended = items.columns["progress"].tolist(), items.columns["ended_ps"].tolist()
+    return [
+        RunProgress(items.id[k].removesuffix(f"/{STABILITY}"), progress[k], ended[k], Cause(int(items.cause[k])))
+        for k in np.flatnonzero(items.columns[f"{STABILITY}_count"] > 0).tolist()
+    ]
 
 
 def _together(items: Items, names: Sequence[str]) -> Float:

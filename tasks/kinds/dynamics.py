@@ -41,6 +41,7 @@ from tasks.dynamics.item_columns import (
     density_curves,
     distribution_curves,
     rdf_curves,
+    run_progress,
 )
 from tasks.dynamics.run_ends import UNSTABLE_CAUSES
 from tasks.dynamics.simulate import DynamicsSettings, check_size, simulate
@@ -53,6 +54,7 @@ from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.metrics.profiles import Profile
+from tasks.metrics.run_progress import ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
 from tasks.simulation.molecules import molecules_of, whole_molecules
 from tasks.structures.frames import Float, Frames, Int
@@ -129,19 +131,20 @@ class Dynamics:
             Profile("density", "Density", "time / ps", "density / (g/cm³)", density_curves),
             Profile(
                 "planarity",
-                "Planarity of rings",
+                "Planarity of rings, distribution over frames",
                 "distance from the plane / Å",
-                "share of the frames / %",
+                "share / %",
                 partial(distribution_curves, "planarity"),
             ),
             Profile(
                 "bond-length",
-                "Bond lengths",
+                "Bond lengths, distribution over bonds and frames",
                 "length − reference / Å",
-                "share of bonds and frames / %",
+                "share / %",
                 partial(distribution_curves, "bond_length"),
             ),
         ),
+        progress=ProgressOfRuns(run_progress, {Cause.UNSTABLE: "an atom escaped"}),
     )
 
     def observe(

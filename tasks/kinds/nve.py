@@ -39,6 +39,7 @@ from tasks.kind import Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.metric import Metric
+from tasks.metrics.run_progress import ProgressOfRuns, RunProgress
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.checkpoints import RunCheckpoint
 from tasks.observing.time_budget import TimeBudget
@@ -130,6 +131,15 @@ def drift_curves(items: Items, parameters: NveParameters) -> DriftCurves | None:
     return DriftCurves(parameters.times_ps[parameters.tenths], deviation, tuple(items.id))
 
 
+def run_progress(items: Items, parameters: NveParameters) -> list[RunProgress]:
+    """How far each trajectory got; empty if an older version measured the items."""
+    steps = items.columns.get("completed_steps", np.zeros(0)).tolist()
+    return [
+        RunProgress(name, n / parameters.steps, n * parameters.timestep_fs / 1000.0, Cause(cause))
+        for name, n, cause in zip(items.id, steps, items.cause.tolist(), strict=False)
+    ]
+
+
 class EnergyRecord:
     """The potential and kinetic energies (n, n_samples) [eV] of n trajectories so far, NaN where not reached.
 
@@ -175,6 +185,7 @@ class Nve:
             KindMetric("n_unstable", "Runs that blew up", ""),
             KindMetric("n_not_measured", "Runs not finished in time", ""),
         ),
+        progress=ProgressOfRuns(run_progress),
     )
 
     def observe(

@@ -7,6 +7,7 @@ import { table } from "./compare_table.js";
 import { BY_DOMAIN, comparison } from "./comparison.js";
 import { leaderboard } from "./leaderboard.js";
 import { drawPlot } from "./plot.js";
+import { setHeight } from "./plot_look.js";
 
 /** The selected models; `byReader`: whether a reader selected them, so that the address names them. */
 let chosen = [];
@@ -66,7 +67,7 @@ function drawRadar(figure, groups) {
   figure.hidden = axes.length < 3;
   if (figure.hidden) return;
   const stage = figure.querySelector(".stage");
-  stage.style.height = `${stage.dataset.height}px`;
+  setHeight(stage);
   const { layout } = JSON.parse(figure.querySelector("script").textContent);
   const plot = radarPlot(axes, chosen.map(nameOf), layout);
   drawPlot(stage, plot, "Accuracy by domain", "radar-about").catch((error) => console.warn(error.message));

@@ -3,6 +3,7 @@
 import { offerFiles } from "./figure_files.js";
 import { tableOf } from "./figure_table.js";
 import { drawPlot } from "./plot.js";
+import { setHeight } from "./plot_look.js";
 
 const NEAR = "300px";
 
@@ -32,7 +33,7 @@ export function start() {
   );
   for (const figure of document.querySelectorAll("figure[data-figure]")) {
     const stage = figure.querySelector(".stage");
-    stage.style.height = `${stage.dataset.height}px`; // at once: nothing below it moves when the plot is drawn
+    setHeight(stage); // at once: nothing below it moves when the plot is drawn
     offerFiles(figure, () => ({ title: titleOf(figure), ...tableOf(figure) }), () => draw(figure));
     near.observe(stage);
   }

@@ -2,7 +2,7 @@
 
 import { element } from "./element.js";
 import { answerToKeys } from "./plot_keys.js";
-import { CONFIG, looked } from "./plot_look.js";
+import { CONFIG, looked, setHeight } from "./plot_look.js";
 import { plotly } from "./plotly.js";
 
 const PAUSE = 100; // milliseconds without a further change of size
@@ -32,6 +32,7 @@ function addPlace(stage, title, aboutId) {
 async function drawNew(stage, plot, title, aboutId) {
   const Plotly = await plotly();
   const { place, status } = addPlace(stage, title, aboutId);
+  setHeight(stage);
   const { data, layout } = looked(plot, place);
   await Plotly.newPlot(place, data, layout, CONFIG);
   for (const child of place.children) child.setAttribute("aria-hidden", "true"); // the status line names its points
@@ -43,6 +44,7 @@ async function drawNew(stage, plot, title, aboutId) {
 async function drawAgain(stage) {
   const { drawn, plot } = plots.get(stage);
   const [Plotly, place] = await Promise.all([plotly(), drawn]);
+  setHeight(stage);
   const { data, layout } = looked(plot, place);
   return Plotly.react(place, data, layout, CONFIG);
 }

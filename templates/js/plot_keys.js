@@ -2,13 +2,14 @@
 
 const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
-/** The visible traces with hover texts, each with the indices of its points. */
+/** The visible traces with hover texts, each with the indices of its points and the plot that it is in. */
 function pointsByTrace({ data }) {
   return data.flatMap((trace, curveNumber) => {
     if (trace.hoverinfo === "skip" || (trace.visible ?? true) !== true) return [];
     const values = trace.r ?? trace.y ?? [];
     const points = [...values.keys()].filter((index) => values[index] !== null);
-    return points.length ? [{ curveNumber, points }] : [];
+    const subplot = trace.r ? "polar" : `${trace.xaxis ?? "x"}${trace.yaxis ?? "y"}`;
+    return points.length ? [{ curveNumber, points, subplot }] : [];
   });
 }
 
@@ -32,8 +33,8 @@ export function answerToKeys(Plotly, place, status) {
     point = within(point + points, all[curve].points);
     byKey = true;
     shown.observe(place.querySelector(".hoverlayer"), { childList: true, subtree: true });
-    const { curveNumber } = all[curve];
-    Plotly.Fx.hover(place, [{ curveNumber, pointNumber: all[curve].points[point] }], place.layout.polar ? "polar" : "xy");
+    const { curveNumber, points: ofTrace, subplot } = all[curve];
+    Plotly.Fx.hover(place, [{ curveNumber, pointNumber: ofTrace[point] }], subplot);
   }
 
   function leave() {

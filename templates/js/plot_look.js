@@ -95,9 +95,22 @@ function legend(given, isNarrow) {
   return { bgcolor: "rgba(0,0,0,0)", ...given, ...(isBelow && below) };
 }
 
+/** A grid of small plots, in one column if there is little room. */
+function grid(layout, isNarrow) {
+  if (!isNarrow || !layout.grid) return layout.grid;
+  return { ...layout.grid, columns: 1, rows: Object.keys(layout).filter((name) => name.startsWith("xaxis")).length };
+}
+
 const note = (given) => ({ showarrow: false, font: { color: colour("soft") }, ...given });
 
 const shape = (given) => ({ ...given, line: { color: colour("firm"), width: 1 } });
+
+/** Gives the place of a plot its height; a stage that is not shown yet may become as wide as the page. */
+export function setHeight(stage) {
+  const { height, narrowHeight } = stage.dataset;
+  const width = stage.clientWidth || document.documentElement.clientWidth;
+  stage.style.height = `${(width < NARROW && narrowHeight) || height}px`;
+}
 
 /** Data and layout of a plot as plotly draws them in `place`. */
 export function looked(plot, place) {
@@ -109,6 +122,7 @@ export function looked(plot, place) {
     uirevision: "kept", // a reader's zoom, and what is hidden in the legend
     ...layout,
     ...axes(layout),
+    grid: grid(layout, isNarrow),
     ...(layout.polar && { polar: polar(layout.polar) }),
     ...(layout.coloraxis && { coloraxis: coloraxis(layout.coloraxis) }),
     annotations: layout.annotations?.map(note),

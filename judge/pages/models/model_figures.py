@@ -12,6 +12,7 @@ from judge.figures.figure import Figure
 from judge.figures.groups import groups_of
 from judge.figures.profiles import profiles_of
 from judge.figures.radar import radar_of
+from judge.figures.run_progress import progress_of
 from judge.ranking.leaderboard import Row
 from judge.view.page_context import Frame
 
@@ -20,6 +21,7 @@ FIGURES: Sequence[Callable[[Frame, Row], Figure | None]] = (
     failures_of,
     elements_of,
     groups_of,
+    progress_of,
     drift_of,
     profiles_of,
     diatomics_of,

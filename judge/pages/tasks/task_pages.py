@@ -9,6 +9,7 @@ from typing import NamedTuple
 from judge.figures.elements import elements_figure
 from judge.pages.tasks.hidden_public_gap import gaps
 from judge.pages.tasks.kind_text import kind_text
+from judge.pages.tasks.run_figures import run_figures
 from judge.pages.tasks.task_card import data_set, known_labels, overlap, task_parameters
 from judge.pages.tasks.task_ranking import Shares, ranking
 from judge.pages.tasks.task_rows import ranking_rows
@@ -77,6 +78,7 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
     names = _scored(task, shares)
     metrics = _metrics(board, index, names)
     column = next((column for column in frame.columns if column.key == key), None)
+    groups = ranking(board, index, shares, names, lower=column is None or column.lower_is_better)
     return frame.draw(
         "task.html",
         task_page(task.name),
@@ -86,10 +88,11 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
         parameters=task_parameters(task, hidden=not dataset.is_public),
         column=column,
         scored=tuple(metric for metric in metrics if metric.scored),
-        groups=ranking(board, index, shares, names, lower=column is None or column.lower_is_better),
+        groups=groups,
         label_sets=known_labels(board.rows, index),
         metrics=metrics,
         elements=elements_figure(frame, task.name),
+        runs=run_figures(frame, task, groups),
         score_lines=_score_lines(board, task, shares),
         leader=_leader(board),
         references=_references(frame, task, key),

@@ -10,7 +10,8 @@ import pytest
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS, HIDDEN_POINTS, PUBLIC_DIGITS, public_profile
 from judge.disclosure.redaction import LEAST_ITEMS
-from judge.figures.profiles import MOST_PLOTS, profiles_of
+from judge.figures.profiles import profiles_of
+from judge.figures.small_plots import MOST_PLOTS
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.records import Result
 from tasks.kinds.reaction_paths import ReactionPathsParameters
@@ -109,7 +110,7 @@ def test_the_figure_has_a_plot_for_each_item_and_all_numbers(board: Leaderboard)
     assert len(plot["data"]) == len({trace["xaxis"] for trace in plot["data"]}) == MOST_PLOTS
     assert plot["layout"]["xaxis"]["title"]["text"] == "share of the path"
     assert len(figure.rows) == N_IMAGES * (MOST_PLOTS + 2 + 1)
-    assert f"The first {MOST_PLOTS} of {MOST_PLOTS + 3} are drawn" in figure.about
+    assert f"{MOST_PLOTS} of {MOST_PLOTS + 3} curves are drawn; the table has all." in figure.about
 
 
 def test_a_model_without_curves_has_no_figure(board: Leaderboard) -> None:
