@@ -109,13 +109,9 @@ def _by_model(frame: Frame, profile: Profile, models: Sequence[ChosenModel]) -> 
     drawn = by_item[:MOST_PLOTS]
     listed = list(_within(by_item, (len(item.x) for item in by_item)))
     grid = grid_of([_plot_of_several(item, profile, models) for item in drawn])
-    what = (
-        "The mean of each model over the items"
-        if not by_item[0].name
-        else "A plot for each item, a line for each model"
-    )
+    what = "A plot for each item, a line for each model." if by_item[0].name else f"A line for each model. {_HIDDEN}"
     grey = " The reference is grey." if label_sets else ""
-    about = f"{what}.{grey} {_HIDDEN}{_left_out(len(drawn), len(listed), len(by_item), 'item')}"
+    about = f"{what}{grey}{_left_out(len(drawn), len(listed), len(by_item), 'item')}"
     references = [f"Reference, {name}" if len(label_sets) > 1 else "Reference" for name in label_sets]
     return Figure(
         f"profile-{profile.key}",

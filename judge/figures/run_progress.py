@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from judge.disclosure.public_curves import PUBLIC_DIGITS
+from judge.disclosure.public_curves import PUBLIC_DIGITS, is_hidden
 from judge.disclosure.public_runs import PublicRuns, public_runs
 from judge.disclosure.redaction import LEAST_ITEMS
 from judge.figures.chosen_models import ChosenModel
@@ -21,10 +21,13 @@ MOST_BARS = 30
 MOST_ROWS = 1000
 """The table has at most so many rows."""
 
+SMALLEST = 0.5
+"""Percent: a run that ended at its start is drawn as long as this; plotly writes no text on a bar without length."""
+
 _KEY, _TITLE = "progress", "How far each run got"
-_ABOUT = (
-    "The share of its length until which a run was sound, and how it ended; of several replicas, the first to end. "
-    f"For a hidden data set only the mean is shown, over at least {LEAST_ITEMS} runs and to two digits, and how many "
+_ABOUT = "The share of its length until which a run was sound, and how it ended; of several replicas, the first to end."
+_HIDDEN = (
+    f" For a hidden data set only the mean is shown, over at least {LEAST_ITEMS} runs and to two digits, and how many "
     "ended in which way."
 )
 _NUMBERS = (Heading("Reached", "%"), Heading("Sound until", "ps"), Heading("End"))
@@ -67,7 +70,7 @@ def progress_of(frame: Frame, row: Row) -> Figure | None:
     return Figure(
         _KEY,
         _TITLE,
-        f"{_ABOUT}{_left_out(len(drawn), len(bars), 'bar', MOST_ROWS)}",
+        f"{_ABOUT}{_HIDDEN}{_left_out(len(drawn), len(bars), 'bar', MOST_ROWS)}",
         (Heading("Task"), Heading("Run"), *_NUMBERS),
         [(bar.place, bar.run, *bar.numbers) for bar in first[:MOST_ROWS]],
         [_trace(drawn, labels)],
@@ -92,10 +95,11 @@ def progress_by_model(frame: Frame, models: Sequence[ChosenModel]) -> Figure | N
     n_bars = max(len(by_run[name]) for name in drawn)
     grid = grid_of([_plot(name, by_run[name], labels) for name in drawn], 2, 80 + 20 * n_bars)
     n_listed = max(1, MOST_ROWS // len(models))
+    hidden = _HIDDEN if is_hidden(models[0].line, frame.sources.public) else ""
     return Figure(
         _KEY,
         _TITLE,
-        f"{_ABOUT} A bar for each model.{_of_systems(len(drawn), len(early), len(systems), n_listed)}",
+        f"{_ABOUT}{hidden} A bar for each model.{_of_systems(len(drawn), len(early), len(systems), n_listed)}",
         (Heading("System"), Heading("Model"), *_NUMBERS),
         [(name, bar.place, *bar.numbers) for name in systems[:n_listed] for bar in by_run[name]],
         grid.traces,
@@ -120,7 +124,7 @@ def _of_systems(n_drawn: int, n_early: int, n_all: int, n_listed: int) -> str:
     if n_drawn == n_all:
         return ""
     which = "the first of those in which a run ended early" if n_drawn < n_early else "those in which a run ended early"
-    drawn = f"Of {count(n_all, 'system')} {n_drawn} are drawn, {which}" if n_early else "Every run reached its end"
+    drawn = f"The plots show {n_drawn} of {count(n_all, 'system')}: {which}" if n_early else "Every run reached its end"
     table = "all" if n_all <= n_listed else f"the first {n_listed}"
     return f" {drawn}; the table has {table}."
 
@@ -152,7 +156,7 @@ def _trace(bars: Sequence[RunBar], labels: Sequence[str]) -> Trace:
         "type": "bar",
         "orientation": "h",
         "name": _TITLE,
-        "x": [bar.percent for bar in bars],
+        "x": [max(bar.percent, SMALLEST) for bar in bars],
         "y": labels,
         "text": ["" if bar.end == TO_THE_END else bar.end for bar in bars],
         "textposition": "auto",

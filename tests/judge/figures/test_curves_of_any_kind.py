@@ -12,7 +12,7 @@ from judge.disclosure.redaction import LEAST_ITEMS, rounded
 from judge.figures.chosen_models import MOST_MODELS, ChosenModel, chosen_models
 from judge.figures.figure import Figure
 from judge.figures.profiles import MOST_POINTS, profiles_by_model, profiles_of
-from judge.figures.run_progress import progress_by_model, progress_of
+from judge.figures.run_progress import SMALLEST, progress_by_model, progress_of
 from judge.figures.small_plots import MOST_PLOTS
 from judge.view.page_context import Frame
 from tasks.kinds.registry import KINDS
@@ -141,7 +141,7 @@ def test_runs_that_ended_early_have_their_cause_in_words() -> None:
     (bars,) = plot_of(figure)["data"]  # of the first pendulum; the others are alike
     assert (bars["x"], bars["y"], bars["text"]) == ([25.0, 25.0], ["model a", "model b"], [BROKEN, BROKEN])
     assert bars["customdata"] == [f"25 %, 0.25 ps: {BROKEN}"] * 2
-    assert "Of 4 systems 1 are drawn, those in which a run ended early; the table has all." in figure.about
+    assert "The plots show 1 of 4 systems: those in which a run ended early; the table has all." in figure.about
     assert figure.rows[0] == ("pendulum 0", "model a", 25.0, 0.25, BROKEN)
     assert figure.rows[-1] == ("pendulum 3", "model b", 100.0, 1.0, "to the end")
     of_model = progress_of(frame, frame.board.rows[0])
@@ -165,6 +165,14 @@ def test_of_hidden_runs_the_mean_and_the_counts_are_shown() -> None:
     for figure in (of_task, of_model):
         plot_of(figure)
         assert not [name for name in items.id if name in words_of(figure)]
+
+
+def test_a_run_that_ended_at_its_start_has_a_bar_to_write_on() -> None:
+    items = swings(2, n_broken=1)
+    items.columns["share"][0] = 0.0
+    figure = progress(pendulum_frame(pendulum_board(), {"known": items}), KNOWN)
+    (bars,) = plot_of(figure)["data"]
+    assert (bars["x"], bars["text"], bars["customdata"]) == ([SMALLEST], [BROKEN], [f"0 %, 0 ps: {BROKEN}"])
 
 
 def test_a_run_without_a_number_is_left_out() -> None:
