@@ -72,6 +72,16 @@ class CurveLabel(CardPart):
         return self
 
 
+class DistributionLabel(CurveLabel):
+    """A distribution on any scale: it is compared with area 1."""
+
+    @model_validator(mode="after")
+    def _is_distribution(self) -> Self:
+        if min(self.y) < 0 or max(self.y) == 0:
+            raise ValueError("y must not be negative, and not zero everywhere")
+        return self
+
+
 class RadialDistributionAnalysis(PairAnalysis):
     """g(r) up to `r_max` [Å], against a curve, between whose points lines are drawn."""
 
@@ -164,6 +174,50 @@ class DiffusionAnalysis(Analysis):
         return self.atoms
 
 
+class AngularDistributionAnalysis(Analysis):
+    """The distribution of the angles [°] at `centres` between each two `partners` within `distance` [Å].
+
+    A centre may be among the partners; it is not its own neighbour.
+    """
+
+    measure: Literal["angular_distribution"]
+    centres: Atoms
+    partners: Atoms
+    distance: Positive
+    n_bins: Annotated[int, Field(ge=2)] = 90
+    reference: dict[str, DistributionLabel]
+
+    @property
+    def atoms_used(self) -> Sequence[int]:
+        return (*self.centres, *self.partners)
+
+
+class VibrationalSpectrumAnalysis(Analysis):
+    """The vibrational density of states over wavenumbers [cm⁻¹], of the stored frames between two times [ps].
+
+    Args:
+        atoms: None for all.
+        bin_width: [cm⁻¹] the densities of the run are means over bins from 0 to the end of the reference.
+    """
+
+    measure: Literal["vibrational_spectrum"]
+    atoms: Atoms | None = None
+    from_ps: NotNegative
+    to_ps: Positive
+    bin_width: Positive = 20.0
+    reference: dict[str, DistributionLabel]
+
+    @property
+    def atoms_used(self) -> Sequence[int]:
+        return self.atoms or ()
+
+    @model_validator(mode="after")
+    def _has_length(self) -> Self:
+        if self.to_ps <= self.from_ps:
+            raise ValueError("to_ps: must be greater than from_ps")
+        return self
+
+
 class TemperatureAnalysis(Analysis):
     """The mean kinetic temperature [K], against that of the heat bath."""
 
@@ -246,6 +300,66 @@ class HydrogenDriftAnalysis(Analysis):
         return [atom for bond in self.bonds for atom in bond]
 
 
+class BackboneResidue(CardPart):
+    """The atoms of a residue's backbone.
+
+    Args:
+        name: three letters, such as GLY.
+        chain: consecutive residues of one chain are bonded.
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    chain: Index = 0
+    n: Index
+    ca: Index
+    c: Index
+    o: Index
+
+
+class BackboneAnalysis(Analysis):
+    """A quantity of the backbone of a protein, whose residues are in the order of their chains."""
+
+    residues: tuple[BackboneResidue, ...] = Field(min_length=3)
+
+    @property
+    def atoms_used(self) -> Sequence[int]:
+        return [atom for residue in self.residues for atom in (residue.n, residue.ca, residue.c, residue.o)]
+
+    @model_validator(mode="after")
+    def _is_backbone(self) -> Self:
+        atoms = self.atoms_used
+        if len(set(atoms)) < len(atoms):
+            raise ValueError("residues: an atom is named twice")
+        return self
+
+
+class DihedralOutliersAnalysis(BackboneAnalysis):
+    """The share [%] of residues, over all frames, whose (φ, ψ) are more than 10° from every reference point.
+
+    `reference` states the points, (φ, ψ) [°], of each of GLY, PRO, ILE_VAL and GENERAL that occurs.
+    """
+
+    measure: Literal["dihedral_outliers"]
+    reference: dict[str, dict[str, tuple[tuple[FiniteFloat, FiniteFloat], ...]]]
+
+
+class SecondaryStructureAnalysis(BackboneAnalysis):
+    """The share [%] of residues, over all frames, with the class that DSSP gives them in the reference structure.
+
+    `reference` is a text of one letter a residue: H, B, E, G, I, T, S, or - for none of them.
+    """
+
+    measure: Literal["secondary_structure"]
+    reference: dict[str, Annotated[str, Field(pattern=r"^[HBEGITS-]+$")]]
+
+    @model_validator(mode="after")
+    def _has_class_of_each(self) -> Self:
+        for name, classes in self.reference.items():
+            if len(classes) != len(self.residues):
+                raise ValueError(f"reference.{name} has {len(classes)} letters for {len(self.residues)} residues")
+        return self
+
+
 AnyAnalysis = Annotated[
     RadialDistributionAnalysis
     | FirstPeakAnalysis
@@ -259,7 +373,11 @@ AnyAnalysis = Annotated[
     | RmsdAnalysis
     | TmScoreAnalysis
     | GyrationAnalysis
-    | HydrogenDriftAnalysis,
+    | HydrogenDriftAnalysis
+    | AngularDistributionAnalysis
+    | VibrationalSpectrumAnalysis
+    | DihedralOutliersAnalysis
+    | SecondaryStructureAnalysis,
     Field(discriminator="measure"),
 ]
 

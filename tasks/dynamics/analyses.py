@@ -9,19 +9,31 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.datasets import simulated_systems as systems
+from tasks.dynamics.curves import (
+    Deviations,
+    angular_deviations,
+    backbone_of,
+    spectral_deviations,
+    spectral_edges,
+    trivial_spectral_deviation,
+)
 from tasks.dynamics.distributions import RANGES, distribution
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.structures.frames import Float, Frames
 from tasks.trajectories.diffusion import diffusion_coefficient
+from tasks.trajectories.dihedral_outliers import backbone_outlier_share
 from tasks.trajectories.hydrogen_drift import hydrogen_drift
 from tasks.trajectories.internal_coordinates import bond_angles, bond_lengths, ring_planarities
 from tasks.trajectories.radial_distribution import RadialBins, RadialDistribution, highest_peak, radial_distribution
+from tasks.trajectories.secondary_structure import matching_shares, secondary_structure
 from tasks.trajectories.superposition import radii_of_gyration, rmsd
 from tasks.trajectories.thermodynamics import densities, energy_drift
 from tasks.trajectories.tm_score import tm_scores
 from tasks.trajectories.trajectory import Trajectory
+from tasks.trajectories.vibrational_spectrum import WAVENUMBERS_PER_THZ
 
 PERCENT = 100.0
 SI_DIFFUSION = 10.0  # one Å²/ps in 1e-9 m²/s
@@ -110,6 +122,18 @@ def analysed(analysis: systems.AnyAnalysis, runs: SystemRuns, label_set: str) ->
             return _absolute(float(runs.temperatures.mean()), runs.target_k)
         case systems.EnergyDriftAnalysis():
             return _without_trivial(_drift(runs), 0.0)
+        case systems.AngularDistributionAnalysis():
+            return _deviating(angular_deviations(analysis, runs.trajectories, label_set))
+        case systems.VibrationalSpectrumAnalysis():
+            return _deviating(spectral_deviations(analysis, runs.trajectories, label_set))
+        case systems.DihedralOutliersAnalysis():
+            sets = {name: np.array(pairs) for name, pairs in analysis.reference[label_set].items()}
+            return _without_trivial(
+                PERCENT * _mean(runs, lambda t: backbone_outlier_share(*backbone_of(t, analysis.residues), sets)), 0.0
+            )
+        case systems.SecondaryStructureAnalysis():
+            classes = np.array(list(analysis.reference[label_set].replace("-", " ")))
+            return _without_trivial(PERCENT * _mean(runs, lambda t: _matching(analysis, t, classes)), PERCENT)
 
 
 def unmeasured(analysis: systems.AnyAnalysis, start: Frames, label_set: str, target_k: float) -> Analysed:
@@ -121,6 +145,8 @@ def unmeasured(analysis: systems.AnyAnalysis, start: Frames, label_set: str, tar
     match analysis:
         case systems.EnergyDriftAnalysis():
             result = _without_trivial(np.nan, 0.0)
+        case systems.VibrationalSpectrumAnalysis():
+            result = _deviating(Deviations(np.nan, trivial_spectral_deviation(analysis, label_set)))
         case systems.DiffusionAnalysis():
             result = _relative(np.nan, analysis.reference[label_set])
         case _:
@@ -143,10 +169,14 @@ def check_analysis(where: str, analysis: systems.AnyAnalysis, start: Frames, set
             raise ValueError(f"{n_frames} stored frames, at least {FEWEST_FIT} are needed: set store_every smaller")
         if isinstance(analysis, systems.DiffusionAnalysis):
             _check_lags(analysis, n_frames, step_ps)
+        elif isinstance(analysis, systems.VibrationalSpectrumAnalysis):
+            _check_segment(analysis, settings, step_ps)
         elif not isinstance(analysis, systems.EnergyDriftAnalysis):
             label_set = next(iter(analysis.references or {}), "")
-            analysed(analysis, _start_alone(start, settings.temperature_k), label_set)
-    except ValueError as error:
+            result = analysed(analysis, _start_alone(start, settings.temperature_k), label_set)
+            if isinstance(analysis, systems.AngularDistributionAnalysis) and np.isnan(result.error):
+                raise ValueError(f"distance: no centre has two partners within {analysis.distance:g} Å: state more")
+    except (ValueError, ModuleNotFoundError) as error:
         raise ValueError(f"{where}: {error}") from None
 
 
@@ -162,6 +192,8 @@ def _check_ensemble(analysis: systems.AnyAnalysis, settings: DynamicsSettings) -
         raise ValueError("there is no heat bath in nve: run it in nvt or npt")
     if isinstance(analysis, systems.EnergyDriftAnalysis) and settings.ensemble != "nve":
         raise ValueError(f"the energy is not conserved in {settings.ensemble}: run it in nve")
+    if isinstance(analysis, systems.VibrationalSpectrumAnalysis) and settings.ensemble == "npt":
+        raise ValueError("the barostat moves molecules in npt: run it in nve or nvt")
 
 
 def _check_lags(analysis: systems.DiffusionAnalysis, n_frames: int, step_ps: float) -> None:
@@ -173,6 +205,22 @@ def _check_lags(analysis: systems.DiffusionAnalysis, n_frames: int, step_ps: flo
         )
     if (analysis.to_ps - analysis.from_ps) / step_ps < FEWEST_FIT - 1 + 1e-9:
         raise ValueError(f"from_ps, to_ps: fewer than {FEWEST_FIT} stored frames in between: set store_every smaller")
+
+
+def _check_segment(analysis: systems.VibrationalSpectrumAnalysis, settings: DynamicsSettings, step_ps: float) -> None:
+    """The segment is in the run, resolves the bins, and its frames resolve the fastest motion of the references."""
+    begin, end = settings.equilibration_steps * settings.timestep_fs / 1000, (settings.n_stored - 1) * step_ps
+    if analysis.from_ps < begin * (1 - 1e-9) or analysis.to_ps > end * (1 + 1e-9):
+        raise ValueError(f"from_ps, to_ps: must be within {begin:g} to {end:g} ps, the run after the equilibration")
+    resolved = WAVENUMBERS_PER_THZ / (2 * (analysis.to_ps - analysis.from_ps - 2 * step_ps))
+    if not 0 < resolved <= analysis.bin_width:
+        raise ValueError(f"bin_width: {analysis.bin_width:g} cm⁻¹ is too fine for the segment: make one of them longer")
+    fastest = WAVENUMBERS_PER_THZ / (2 * step_ps)
+    for label_set in analysis.reference:
+        if spectral_edges(analysis, label_set)[-1] > fastest:
+            raise ValueError(
+                f"reference: goes beyond {fastest:.0f} cm⁻¹, half the rate of the frames: store more often"
+            )
 
 
 def _start_alone(start: Frames, target_k: float) -> SystemRuns:
@@ -202,6 +250,15 @@ def _relative(predicted: float, reference: float) -> Analysed:
 
 def _without_trivial(predicted: float, reference: float) -> Analysed:
     return Analysed(predicted, reference, predicted - reference)
+
+
+def _deviating(deviations: Deviations) -> Analysed:
+    return Analysed(deviations.of_run, 0.0, deviations.of_run, deviations.of_trivial)
+
+
+def _matching(analysis: systems.SecondaryStructureAnalysis, trajectory: Trajectory, classes: NDArray[np.str_]) -> Float:
+    """(f,) the share of residues with these classes."""
+    return matching_shares(secondary_structure(*backbone_of(trajectory, analysis.residues)), classes)
 
 
 def _geometry(

@@ -8,9 +8,9 @@ molecule, which a barostat moves as a whole. The table:
                                 "reference": {"x": [2.0, 2.75, 3.5], "y": [0.0, 2.6, 0.8]}},
                                {"measure": "density", "references": {"experiment": 0.997}}]}]}
 
-The measures and their fields are those of `tasks.datasets.simulated_systems`. `first`, `second` and `atoms` are lists
-of atoms counted from 0, or the symbol of an element for all its atoms. The reference is `reference`, of the card's
-default label set, or `references`, by label set of the card.
+The measures and their fields are those of `tasks.datasets.simulated_systems`. `first`, `second`, `atoms`, `centres` and
+`partners` are lists of atoms counted from 0, or the symbol of an element for all its atoms. The reference is
+`reference`, of the card's default label set, or `references`, by label set of the card.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tasks.simulation.molecules import check_molecules
 from tasks.structures.frames import Frames, Int
 
 STRUCTURES, SYSTEMS = "structures.extxyz", "systems.json"
-SELECTIONS = ("first", "second", "atoms")
+SELECTIONS = ("first", "second", "atoms", "centres", "partners")
 WITHOUT_REFERENCE = ("temperature", "energy_drift", "hydrogen_drift")
 # Of the sum of the covalent radii: atoms that are closer overlap, and the first step throws them apart.
 OVERLAP = 0.45

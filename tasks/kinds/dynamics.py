@@ -7,7 +7,8 @@ with all others (`tasks.dynamics.simulate`). An item is one analysis of one syst
 
 **Failure cost.** A run that ended early, or in which no force acts, is charged W in all analyses of its system, however
 many replicas are sound: the mean of the others would be that of the lucky ones. W is ten times the trivial model's
-error where there is a trivial model: an ideal gas (g(r) = 1), or one that answers zero. For the rest W is declared:
+error where there is a trivial model: an ideal gas (g(r) = 1, angles in all directions alike), a flat spectrum, or one
+that answers zero. For the rest W is declared:
 
 | metric | W | why |
 | --- | --- | --- |
@@ -15,6 +16,8 @@ error where there is a trivial model: an ideal gas (g(r) = 1), or one that answe
 | mean_rmsd | 20 Å | ten times what MLIPAudit 0.1.8 tolerates of a protein |
 | tm_error | 1 | the largest value |
 | hydrogen_drift_percent | 100 % | the largest value |
+| dihedral_outliers_percent | 100 % | the largest value |
+| secondary_structure_percent | 100 % | the largest value |
 | energy_drift | 4.9 eV/atom/ps | as of the kind *nve* |
 | unstable_percent | 100 % | the largest value, which a model without forces has |
 
@@ -87,6 +90,12 @@ MEASURES: Mapping[str, Measure] = {
     "rmsd": Measure(KindMetric("mean_rmsd", "Mean RMSD from the reference structure", "Å"), 20.0),
     "tm_score": Measure(KindMetric("tm_error", "1 − TM-score", ""), 1.0),
     "hydrogen_drift": Measure(KindMetric("hydrogen_drift_percent", "Time after a hydrogen left", "%"), PERCENT),
+    "angular_distribution": Measure(KindMetric("angular_distribution_error", "Deviation of angles", "")),
+    "vibrational_spectrum": Measure(KindMetric("vibrational_spectrum_error", "Deviation of vibrational spectra", "")),
+    "dihedral_outliers": Measure(KindMetric("dihedral_outliers_percent", "Backbone dihedral outliers", "%"), PERCENT),
+    "secondary_structure": Measure(
+        KindMetric("secondary_structure_percent", "Residues of another secondary structure", "%"), PERCENT
+    ),
     "energy_drift": Measure(KindMetric("energy_drift", "Energy drift", "eV/atom/ps"), FAILURE_COST),
     "temperature": Measure(KindMetric("temperature_error", "Temperature, mean absolute error", "K")),
 }

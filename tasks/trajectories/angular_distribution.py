@@ -14,7 +14,10 @@ from tasks.trajectories.trajectory import Trajectory
 
 
 class AngularDistribution(NamedTuple):
-    """The density of angles: (n_bins,) centres [°] and density [1/°] of integral 1, and how many angles there are."""
+    """The density of angles: (n_bins,) centres [°] and density [1/°] of integral 1, and how many angles there are.
+
+    The density is NaN if there is none.
+    """
 
     angle: Float
     density: Float
@@ -33,7 +36,7 @@ def angular_distribution(
     A centre that is also a partner is not its own neighbour. For directions without order the density is sin(angle)/2.
 
     Raises:
-        ValueError: atoms that do not exist, a distance or a number of bins that is not positive, or no angle at all.
+        ValueError: atoms that do not exist, or a distance or a number of bins that is not positive.
     """
     middle = trajectory.atom_indices("centres", centres)
     outer = trajectory.atom_indices("partners", partners)
@@ -46,11 +49,10 @@ def angular_distribution(
         same = middle[pairs.centre] == outer[pairs.neighbour]
         own = same & (np.abs(pairs.vectors) < 1e-6).all(axis=1)  # not an image in the next cell
         counts += np.histogram(_angles(NeighbourPairs(*(array[~own] for array in pairs))), n_bins, (0.0, 180.0))[0]
-    if not counts.any():
-        raise ValueError(f"distance: no centre has two partners within {distance:g} Å: state a larger distance")
     width = 180.0 / n_bins
     middles = (np.arange(n_bins, dtype=np.float64) + 0.5) * width
-    return AngularDistribution(middles, counts / (counts.sum() * width), int(counts.sum()))
+    n_angles = int(counts.sum())
+    return AngularDistribution(middles, counts / (n_angles * width if n_angles else np.nan), n_angles)
 
 
 def _angles(pairs: NeighbourPairs) -> Float:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from tasks.structures.frames import Float, Int
-from tasks.trajectories.proteins import ProteinTopology, ResidueDihedrals, residue_dihedrals
+from tasks.trajectories.proteins import ProteinTopology, ResidueDihedrals, dihedral_atoms, residue_dihedrals
 from tasks.trajectories.trajectory import Trajectory
 
 OUTLIER_DISTANCE = 10.0  # degrees
@@ -63,6 +63,19 @@ def backbone_outliers(
     return _outlier_shares(
         [phi, psi], topology, _complete(phi, psi), {name: references.get(sets[name]) for name in sets}
     )
+
+
+def backbone_outlier_share(trajectory: Trajectory, topology: ProteinTopology, references: Mapping[str, Float]) -> float:
+    """The share of outliers among (φ, ψ) of all residues and frames; arguments as of `backbone_outliers`.
+
+    Raises:
+        ValueError: see `backbone_outliers`; or no residue has both φ and ψ.
+    """
+    complete = np.intersect1d(dihedral_atoms(topology, "phi")[0], dihedral_atoms(topology, "psi")[0])
+    if not len(complete):
+        raise ValueError("residues: none is between two others of its chain: state three consecutive ones")
+    shares = backbone_outliers(trajectory, topology, references)
+    return float(np.mean([shares[topology.residue_names[residue]] for residue in complete]))
 
 
 def side_chain_outliers(

@@ -147,6 +147,22 @@ class Trajectory:
         """The first `n_frames` frames, at least one."""
         return self._frames(slice(0, n_frames))
 
+    def of_atoms(self, atoms: Sequence[int] | Int) -> Trajectory:
+        """The same run of some of its atoms, in their order.
+
+        Raises:
+            ValueError: none is given, one is outside the structure or given twice.
+        """
+        chosen = self.atom_indices("atoms", atoms)
+        velocities = None if self.velocities is None else self.velocities[:, chosen]
+        return replace(
+            self,
+            positions=self.positions[:, chosen],
+            numbers=self.numbers[chosen],
+            velocities=velocities,
+            energies=None,
+        )
+
     def _frames(self, frames: slice) -> Trajectory:
         """The same trajectory with some of its frames."""
         per_frame = ("positions", "cells", "times_ps", "velocities", "energies")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,3 +66,22 @@ def vibrational_spectrum(
     if not total > 0:
         raise ValueError("velocities: nothing moves in the segment, or a velocity is not finite: state another segment")
     return VibrationalSpectrum(frequency, frequency * WAVENUMBERS_PER_THZ, power / total)
+
+
+def spectrum_of_positions(
+    trajectory: Trajectory, start_ps: float, end_ps: float, atoms: Sequence[int] | Int | None = None
+) -> VibrationalSpectrum:
+    """The same of a trajectory of positions: velocities are their differences from frame to frame.
+
+    A difference over a time step Δ weakens a motion of angular frequency ω by sin(ωΔ/2) / (ωΔ/2), which is taken out.
+
+    Raises:
+        ValueError: fewer than 5 frames in the segment, not equally spaced, or nothing moves.
+    """
+    segment = trajectory.segment(start_ps, end_ps)
+    step_ps = segment.time_step_ps(5)
+    differences = np.diff(segment.finite_positions(), axis=0) / step_ps
+    between = replace(segment.first_frames(len(segment) - 1), velocities=differences)
+    spectrum = vibrational_spectrum(between, start_ps, end_ps, atoms)
+    density = spectrum.density / np.sinc(spectrum.frequency_thz * step_ps) ** 2
+    return spectrum._replace(density=density / (density.sum() * spectrum.frequency_thz[1]))

@@ -228,6 +228,13 @@ def dynamics() -> KindExample:
                     {"measure": "planarity", "ring": [0, 1, 2, 3], "reference": {PBE: 0.5}},
                     {"measure": "temperature"},
                     {
+                        "measure": "angular_distribution",
+                        "centres": [0],
+                        "partners": [1, 2, 3],
+                        "distance": 4.0,
+                        "reference": {PBE: {"x": [0.0, 60.0, 180.0], "y": [0.0, 1.0, 0.0]}},
+                    },
+                    {
                         "measure": "rdf",
                         "first": [0, 1, 2, 3],
                         "r_max": 1.7,
