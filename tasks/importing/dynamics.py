@@ -8,28 +8,36 @@ molecule, which a barostat moves as a whole. The table:
                                 "reference": {"x": [2.0, 2.75, 3.5], "y": [0.0, 2.6, 0.8]}},
                                {"measure": "density", "references": {"experiment": 0.997}}]}]}
 
+Without `structures.extxyz` a system's structure is in `NAME.pdb` (`tasks.importing.pdb_files`): the system states
+`charge`, 0 if left out, and `multiplicity`, 1 if left out. Bonds tell its molecules. Then an analysis of a backbone may
+leave out `residues`, which are those of the file.
+
 The measures and their fields are those of `tasks.datasets.simulated_systems`. `first`, `second`, `atoms`, `centres` and
-`partners` are lists of atoms counted from 0, or the symbol of an element for all its atoms. The reference is
-`reference`, of the card's default label set, or `references`, by label set of the card.
+`partners` are lists of atoms counted from 0, or the symbol of an element for all its atoms, or in a PDB file the
+name of atoms that is no such symbol, such as "CA". The reference is `reference`, of the card's default label set, or
+`references`, by label set of the card. For `rmsd`, `tm_score` and `secondary_structure` of PDB files `reference_pdb`
+may name a file of the folder instead, in which atoms have the same chains, residues and names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from ase.data import atomic_numbers
 from ase.io import read
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from tasks.datasets.card import Card, DatasetError, dataset_faults
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.simulated_systems import SimulatedSystem
+from tasks.dynamics.curves import backbone_of
 from tasks.importing.importers import read_molecules
-from tasks.importing.labelled_import import with_periodicity
+from tasks.importing.labelled_import import Imported, with_periodicity
 from tasks.importing.length_checks import nearest_in_radii
+from tasks.importing.pdb_files import PdbStructure, read_pdb
 from tasks.importing.stated_tables import (
     StatedItem,
     StatedTable,
@@ -37,23 +45,35 @@ from tasks.importing.stated_tables import (
     read_stated,
     references_by_label_set,
 )
-from tasks.simulation.molecules import check_molecules
+from tasks.simulation.molecules import check_molecules, molecules_of, whole_molecules
 from tasks.structures.frames import Frames, Int
+from tasks.structures.predictions import Labels
+from tasks.trajectories.secondary_structure import secondary_structure
+from tasks.trajectories.trajectory import Trajectory
 
 STRUCTURES, SYSTEMS = "structures.extxyz", "systems.json"
 SELECTIONS = ("first", "second", "atoms", "centres", "partners")
+REFERENCES = ("reference", "references", "reference_pdb")
+OF_BACKBONES = ("dihedral_outliers", "secondary_structure")
+OF_FILES = ("rmsd", "tm_score", "secondary_structure")  # whose reference may be a PDB file
 WITHOUT_REFERENCE = ("temperature", "energy_drift", "hydrogen_drift")
 # Of the sum of the covalent radii: atoms that are closer overlap, and the first step throws them apart.
 OVERLAP = 0.45
 
 
 class StatedSystem(StatedItem):
-    """A system."""
+    """A system.
+
+    Args:
+        charge, multiplicity: of a structure in a PDB file.
+    """
 
     id: Annotated[str, Field(min_length=1)]
     structure: str
     analyses: tuple[dict[str, Any], ...] = ()
     escape_distance: float | None = None
+    charge: int | None = None
+    multiplicity: PositiveInt | None = None
 
 
 class StatedSystems(StatedTable):
@@ -62,8 +82,17 @@ class StatedSystems(StatedTable):
     systems: Annotated[tuple[StatedSystem, ...], Field(min_length=1)]
 
 
+class Starts(NamedTuple):
+    """The structures of a folder, the conditions of the data set, and by name the PDB files they are from."""
+
+    folder: Path
+    imported: Imported
+    conditions: Mapping[str, Int]
+    pdb: Mapping[str, PdbStructure]
+
+
 def import_dynamics(folder: Path, card: Card, multiplicity: int | None = None) -> Dataset:
-    """A data set of simulated systems from `structures.extxyz` and `systems.json` in `folder`.
+    """A data set of simulated systems from `structures.extxyz` or PDB files, and `systems.json`, in `folder`.
 
     Args:
         multiplicity: 2S+1 of every molecule that states none.
@@ -71,27 +100,62 @@ def import_dynamics(folder: Path, card: Card, multiplicity: int | None = None) -
     Raises:
         DatasetError: one line that names file, system and field.
     """
-    structures = read_molecules(folder / STRUCTURES, multiplicity, named=True)
-    frames, path = structures.frames, folder / SYSTEMS
-    _check_overlap(frames, structures.id, folder / STRUCTURES)
+    path = folder / SYSTEMS
     stated = read_stated(path, StatedSystems).systems
     check_names([system.id for system in stated], f"{path}: systems")
-    index = {name: i for i, name in enumerate(structures.id)}
-    systems = [
-        _system(system, index, frames, card, f"{path}: systems.{i} ({system.id})") for i, system in enumerate(stated)
-    ]
-    conditions = _molecules(folder / STRUCTURES, frames)
-    table = structures.table().model_copy(update={"systems": tuple(systems)})
+    starts = _starts(folder, stated, multiplicity)
+    frames = starts.imported.frames
+    systems = [_system(system, starts, card, f"{path}: systems.{i} ({system.id})") for i, system in enumerate(stated)]
+    table = starts.imported.table().model_copy(update={"systems": tuple(systems)})
     with dataset_faults(folder):
-        return Dataset(with_periodicity(card, frames), frames, table, {}, conditions)
+        return Dataset(with_periodicity(card, frames), frames, table, {}, starts.conditions)
 
 
-def _system(stated: StatedSystem, index: Mapping[str, int], frames: Frames, card: Card, where: str) -> SimulatedSystem:
-    if stated.structure not in index:
+def _starts(folder: Path, stated: Sequence[StatedSystem], multiplicity: int | None) -> Starts:
+    path = folder / STRUCTURES
+    if not path.exists() and any(folder.glob("*.pdb")):
+        return _starts_of_pdb(folder, stated, multiplicity)
+    for system in stated:
+        if system.charge is not None or system.multiplicity is not None:
+            raise DatasetError(f"{folder / SYSTEMS}: {system.id}: charge, multiplicity: state them in {STRUCTURES}")
+    structures = read_molecules(path, multiplicity, named=True)
+    _check_overlap(structures.frames, structures.id, path)
+    return Starts(folder, structures, _molecules(path, structures.frames), {})
+
+
+def _starts_of_pdb(folder: Path, stated: Sequence[StatedSystem], multiplicity: int | None) -> Starts:
+    files, parts = {}, []
+    for system in stated:
+        path = folder / f"{system.structure}.pdb"
+        if not path.exists():
+            raise DatasetError(f"{folder / SYSTEMS}: {system.id}: structure: there is no file {path.name}")
+        files[system.structure] = structure = read_pdb(path)
+        charge, spin = system.charge or 0, system.multiplicity or multiplicity or 1
+        electrons = int(structure.atoms.numbers.sum()) - charge
+        if (electrons + spin) % 2 == 0:
+            raise DatasetError(
+                f"{path}: 2S+1 = {spin} is impossible with {electrons} electrons (charge {charge:+d}): add missing "
+                f"hydrogens, or state charge and multiplicity of {system.id} in {SYSTEMS}"
+            )
+        atoms = structure.atoms
+        atoms.info = {"charge": charge, "spin": spin}
+        parts.append(atoms)
+    frames = Frames.from_atoms(parts)
+    names = tuple(system.structure for system in stated)
+    _check_overlap(frames, names, folder)
+    with dataset_faults(folder):
+        molecules = molecules_of(frames)
+        whole = whole_molecules(frames, molecules)
+    return Starts(folder, Imported(whole, Labels(), names, ("",) * len(names)), {"molecule": molecules}, files)
+
+
+def _system(stated: StatedSystem, starts: Starts, card: Card, where: str) -> SimulatedSystem:
+    if stated.structure not in starts.imported.id:
         raise DatasetError(f"{where}: there is no structure {stated.structure!r}")
-    structure = index[stated.structure]
-    numbers = frames.numbers[frames.atom_slice(structure)]
-    analyses = [_analysis(a, numbers, card, f"{where}: analyses.{k}") for k, a in enumerate(stated.analyses)]
+    structure = starts.imported.id.index(stated.structure)
+    analyses = [
+        _analysis(a, stated.structure, starts, card, f"{where}: analyses.{k}") for k, a in enumerate(stated.analyses)
+    ]
     with dataset_faults(where):
         return SimulatedSystem.model_validate(
             {
@@ -105,22 +169,61 @@ def _system(stated: StatedSystem, index: Mapping[str, int], frames: Frames, card
         )
 
 
-def _analysis(stated: Mapping[str, Any], numbers: Int, card: Card, where: str) -> dict[str, Any]:
+def _analysis(stated: Mapping[str, Any], structure: str, starts: Starts, card: Card, where: str) -> dict[str, Any]:
     """The fields of an analysis, with atoms as indices and references by label set."""
-    fields = {name: value for name, value in stated.items() if name not in ("reference", "references")}
+    fields = {name: value for name, value in stated.items() if name not in REFERENCES}
+    measure, pdb = stated.get("measure"), starts.pdb.get(structure)
+    frames = starts.imported.frames
+    numbers = frames.numbers[frames.atom_slice(starts.imported.id.index(structure))]
     for name in SELECTIONS:
         if isinstance(fields.get(name), str):
-            fields[name] = _atoms_of(fields[name], numbers, f"{where}: {name}")
-    if stated.get("measure") in WITHOUT_REFERENCE:
-        if "reference" in stated or "references" in stated:
-            raise DatasetError(f"{where}: reference: {stated['measure']} has none: leave it out")
+            fields[name] = _atoms_of(fields[name], numbers, pdb, f"{where}: {name}")
+    if measure in OF_BACKBONES and pdb is not None:
+        fields.setdefault("residues", [residue.model_dump() for residue in pdb.backbone()])
+    if measure in WITHOUT_REFERENCE:
+        if stated.keys() & set(REFERENCES):
+            raise DatasetError(f"{where}: reference: {measure} has none: leave it out")
         return fields
-    by_label_set = references_by_label_set(stated.get("reference"), stated.get("references"), card, where)
+    reference = stated.get("reference")
+    if "reference_pdb" in stated:
+        if reference is not None or pdb is None or measure not in OF_FILES:
+            raise DatasetError(f"{where}: reference_pdb: is for {', '.join(OF_FILES)} of a PDB file, without reference")
+        path = starts.folder / str(stated["reference_pdb"])
+        reference = _of_file(path, fields, pdb, where)
+    by_label_set = references_by_label_set(reference, stated.get("references"), card, where)
     return {**fields, "reference": by_label_set}
 
 
-def _atoms_of(symbol: str, numbers: Int, where: str) -> list[int]:
-    atoms = np.flatnonzero(numbers == atomic_numbers.get(symbol, -1)).tolist()
+def _of_file(path: Path, fields: Mapping[str, Any], pdb: PdbStructure, where: str) -> Any:
+    """The reference in a PDB file: positions of the atoms of an analysis, or classes of its residues."""
+    reference = read_pdb(path)
+    if fields["measure"] == "secondary_structure":
+        return _classes(reference, where)
+    index = {line.key: i for i, line in enumerate(reference.lines)}
+    atoms = []
+    for line in (pdb.lines[atom] for atom in fields.get("atoms", ()) if atom < len(pdb.lines)):
+        if line.key not in index:
+            raise DatasetError(f"{where}: reference_pdb: {path.name} has no atom {line.name} of {line.place}")
+        atoms.append(index[line.key])
+    return reference.positions[atoms].tolist()
+
+
+def _classes(reference: PdbStructure, where: str) -> str:
+    """One letter of DSSP for each residue with a backbone."""
+    atoms = reference.atoms
+    run = Trajectory(atoms.positions[None], np.zeros((1, 3, 3)), np.zeros(3, np.bool_), atoms.numbers, np.zeros(1))
+    try:
+        codes = secondary_structure(*backbone_of(run, reference.backbone()))[0]
+    except (ValueError, ModuleNotFoundError) as error:
+        raise DatasetError(f"{where}: reference_pdb: {error}") from None
+    return "".join(code if code in "HBEGITS" else "-" for code in codes.tolist())
+
+
+def _atoms_of(symbol: str, numbers: Int, pdb: PdbStructure | None, where: str) -> list[int]:
+    """The atoms of an element, or those of that name in a PDB file."""
+    atoms: list[int] = np.flatnonzero(numbers == atomic_numbers.get(symbol, -1)).tolist()
+    if symbol not in atomic_numbers and pdb is not None:
+        atoms = pdb.named(symbol)
     if not atoms:
         raise DatasetError(f"{where}: the structure has no atom of {symbol!r}")
     return atoms
