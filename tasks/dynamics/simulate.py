@@ -1,5 +1,8 @@
 """Molecular dynamics of structures and their replicas: at constant energy, temperature, or temperature and pressure.
 
+The structures may be relaxed first, each once for all its replicas, in lock-step too. A run whose relaxation failed
+ends at its start, with that cause.
+
 All trajectories run in lock-step, one batch a step. With each stored frame the run saves its state in the watch's
 checkpoint, if half a minute has passed. An interrupted run continues from there; for a calculator without memory from
 step to step, all bytes are those of a run without interruption.
@@ -8,12 +11,22 @@ step to step, all bytes are those of a run without interruption.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
+from ase import Atoms
 from ase.units import kB
 from numpy.typing import NDArray
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from tasks.kind import Parameters, Watch
 from tasks.model.calculator import BatchCalculator
@@ -21,6 +34,8 @@ from tasks.observing.checkpoints import RunCheckpoint
 from tasks.observing.time_budget import TimeBudget
 from tasks.simulation.barostat import MonteCarloBarostat
 from tasks.simulation.langevin import LangevinRun
+from tasks.simulation.lockstep_batches import Job, run_concurrently
+from tasks.simulation.relaxation import Freedom, LastIterate, Relaxation, last_iterate
 from tasks.simulation.velocities import thermal_momenta
 from tasks.simulation.velocity_verlet import LockstepRun, RunBounds
 from tasks.structures.frames import Float, Frames, Int
@@ -35,6 +50,8 @@ class DynamicsSettings(Parameters):
     """How trajectories run, and what is kept of them.
 
     Args:
+        minimise_steps: of the optimiser (FIRE) before the run, in the cell of the start; 0: none.
+        minimise_fmax: it stops earlier if no force is larger [eV/Å].
         ensemble: nve: velocity Verlet; nvt: BAOAB Langevin; npt: the same with a Monte Carlo barostat.
         end_temperature_k: the heat bath goes there from `temperature_k` in a straight line; None: it stays.
         friction_per_ps: of the heat bath.
@@ -46,6 +63,8 @@ class DynamicsSettings(Parameters):
         explode_energy_ev_per_atom, explode_temperature_k: see `tasks.simulation.velocity_verlet.RunBounds`.
     """
 
+    minimise_steps: NonNegativeInt = 0
+    minimise_fmax: PositiveFloat = 0.01
     ensemble: Literal["nve", "nvt", "npt"] = "nvt"
     steps: PositiveInt
     store_every: PositiveInt
@@ -69,6 +88,14 @@ class DynamicsSettings(Parameters):
         if self.ensemble == "nve" and self.end_temperature_k is not None:
             raise ValueError("end_temperature_k: there is no heat bath at constant energy: leave it out")
         return self
+
+    @model_serializer(mode="wrap")
+    def _stated(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a minimisation, as before there was one: stored observations and checkpoints keep their keys."""
+        fields: dict[str, Any] = serialise(self)
+        if not self.minimise_steps:
+            del fields["minimise_steps"], fields["minimise_fmax"]
+        return fields
 
     @property
     def n_stored(self) -> int:
@@ -158,11 +185,16 @@ def simulate(
         frames_sha256: of the data set: a checkpoint of other structures is not used.
         molecules: (N,) see `tasks.simulation.barostat.MonteCarloBarostat`.
     """
-    copies = frames.take(np.repeat(np.arange(len(frames)), settings.replicas))
     checkpoint = RunCheckpoint(watch, VERSION, frames_sha256, settings)
+    causes = np.zeros(len(frames), np.int8)
+    if settings.minimise_steps and checkpoint.stored is None:
+        frames, causes = _minimised(frames, settings, model, watch)
+    replicas = np.repeat(np.arange(len(frames)), settings.replicas)
+    copies = frames.take(replicas)
     budget = TimeBudget(watch, settings.steps, checkpoint.used_s)
     kept = StoredFrames(copies, settings, checkpoint.stored)
     run = _run(copies, settings, model, checkpoint.stored)
+    run.drop(causes[replicas[run.alive]])
     barostat = None
     if settings.ensemble == "npt":
         numbers = None if molecules is None else _copied(molecules, frames, settings.replicas)
@@ -184,6 +216,26 @@ def simulate(
         watch.progress(step, settings.steps, "steps")
     arrays: Arrays = {name: getattr(kept, name) for name in StoredFrames.NAMES}
     return {**arrays, "completed_steps": run.completed, "failure": run.failure}
+
+
+def _minimised(
+    frames: Frames, settings: DynamicsSettings, model: BatchCalculator, watch: Watch
+) -> tuple[Frames, NDArray[np.int8]]:
+    """The last iterates, and (n,) codes of `Cause`; a structure that failed stays as it was."""
+    if "forces" not in model.properties:
+        return frames, np.full(len(frames), Cause.UNSUPPORTED, np.int8)
+    relaxation = Relaxation(optimizer="FIRE", fmax=settings.minimise_fmax, max_steps=settings.minimise_steps)
+
+    def job(atoms: Atoms) -> Job[LastIterate]:
+        return Job(len(atoms), lambda part: last_iterate(atoms, part, relaxation, Freedom("fixed")))
+
+    jobs = [job(frames.atoms(i)) for i in range(len(frames))]
+    ends = run_concurrently(jobs, model, replace(watch, failed_share=1.0), "relaxations")
+    positions = frames.positions.copy()
+    for index, end in enumerate(ends):
+        if end.value is not None:
+            positions[frames.atom_slice(index)] = end.value.atoms.positions
+    return frames.moved(positions), np.array([end.cause for end in ends], np.int8)
 
 
 def _run(

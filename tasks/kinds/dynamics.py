@@ -169,11 +169,14 @@ class Dynamics:
         return Observation(simulate(frames, parameters, model, watch, structures.frames_sha256, molecules))
 
     def work(self, structures: Structures, parameters: DynamicsParameters) -> Work:
-        """Each replica once a step, once at the start, and once a change of the volume."""
+        """Each structure once a step of its minimisation.
+
+        Each replica once a step, once at the start, and once a change of the volume.
+        """
         n = 1 + parameters.steps
         if parameters.ensemble == "npt":
             n += parameters.steps // parameters.barostat_every
-        return Work.of(structures.frames, parameters.replicas * n)
+        return Work.of(structures.frames, parameters.replicas * n + parameters.minimise_steps)
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: DynamicsParameters, label_set: str | None

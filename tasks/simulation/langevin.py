@@ -109,4 +109,4 @@ class LangevinRun(LockstepRun):
         cells[alive[accepted]] = trial.cells[alive[accepted]]
         self._frames = self._frames.moved(self._frames.positions, cells)
         self._select(alive)
-        self._drop(cause)
+        self.drop(cause)

@@ -149,7 +149,7 @@ class LockstepRun:
         atoms = self._living_atoms[kept]
         new = (answer.energy[survives], kinetic[survives], positions[kept], momenta[kept], forces[kept])
         self._keep(survivors, atoms, *new)
-        self._drop(cause)
+        self.drop(cause)
         return survivors
 
     @property
@@ -170,7 +170,7 @@ class LockstepRun:
         self.potential[structures], self.kinetic[structures] = potential, kinetic
         self.positions[atoms], self.momenta[atoms], self.forces[atoms] = positions, momenta, forces
 
-    def _drop(self, cause: NDArray[np.int8]) -> None:
+    def drop(self, cause: NDArray[np.int8]) -> None:
         """Ends those of the living (k,) that have a cause."""
         if cause.any():
             self.failure[self.alive] = cause

@@ -145,3 +145,57 @@ def test_bad_input_is_named() -> None:
     settings = DynamicsSettings(steps=600_000, store_every=1)
     with pytest.raises(ValueError, match="water: the trajectories take 223 MB: set store_every to 2 or more"):
         check_size("water", cube(), settings)
+
+
+MINIMISED = NVE.model_copy(update={"minimise_steps": 100, "minimise_fmax": 1e-4, "replicas": 2})
+
+
+def test_runs_begin_at_the_minimum_which_all_replicas_share() -> None:
+    """The copper atoms, at 1.805 Å of their cube, go to the nearest whole numbers."""
+    kept = run(MINIMISED, Springs())
+    start = kept["positions"][0]
+    np.testing.assert_array_equal(start[54:58], start[58:])
+    np.testing.assert_allclose(start[54:58], np.rint(cube().positions[27:]), atol=1e-4)
+    assert np.abs(cube().positions[27:] - start[54:58]).max() > 0.1
+    assert (kept["completed_steps"] == 20).all()
+
+
+def test_a_minimisation_of_few_steps_counts_with_its_last_iterate() -> None:
+    """FIRE of 3 steps moves the atoms, and the run goes on from there although nothing has converged."""
+    kept = run(MINIMISED.model_copy(update={"minimise_steps": 3}), Springs())
+    moved = np.abs(kept["positions"][0, 54:58] - cube().positions[27:]).max()
+    assert 1e-3 < moved < 0.19
+    assert (kept["failure"] == 0).all()
+
+
+@pytest.mark.parametrize("stop_after", [1, 20, 60, 75])
+def test_a_minimised_run_that_is_interrupted_ends_with_the_same_bytes(
+    stop_after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "SAVE_EVERY_S", 0.0)
+    whole = run(MINIMISED, counting := Springs())
+    assert counting.calls > 75
+    memory = Memory()
+    with pytest.raises(KeyboardInterrupt):
+        run(MINIMISED, Springs(stop_after), memory)
+    again = run(MINIMISED, Springs(), memory)
+    for name, array in whole.items():
+        np.testing.assert_array_equal(again[name], array, err_msg=name)
+
+
+def test_a_run_whose_minimisation_failed_ends_at_its_start_and_the_others_go_on() -> None:
+    far = cube()
+    positions = far.positions.copy()
+    positions[:27] += 0.3
+    settings = MINIMISED.model_copy(update={"replicas": 1})
+    kept = simulate(far.moved(positions), settings, Springs(nan_after=3), Watch(time.monotonic), "sha")
+    assert kept["failure"].tolist() == [Cause.NON_FINITE, 0]
+    assert kept["completed_steps"].tolist() == [0, 20]
+
+
+def test_settings_without_minimisation_are_stored_as_before_there_was_one() -> None:
+    stored = NVE.model_dump(mode="json")
+    assert "minimise_steps" not in stored
+    assert DynamicsSettings.model_validate(stored) == NVE
+    minimised = MINIMISED.model_dump(mode="json")
+    assert (minimised["minimise_steps"], minimised["minimise_fmax"]) == (100, 1e-4)

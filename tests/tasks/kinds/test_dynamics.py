@@ -205,3 +205,10 @@ def test_a_rehearsal_without_any_answer_has_references_and_causes() -> None:
         ValueError, match="simulated-metals@1: the trajectories take 1536 MB: set store_every to 8 or more"
     ):
         rehearse(KIND, dataset, DynamicsParameters(ensemble="npt", steps=2_000_000, store_every=1))
+
+
+def test_the_work_counts_the_steps_of_the_minimisation_once_for_all_replicas() -> None:
+    structures = dataset_of([diatomics(4)], [[]]).structures
+    plain = DynamicsParameters(steps=100, store_every=10, replicas=3)
+    minimised = plain.model_copy(update={"minimise_steps": 50})
+    assert KIND.work(structures, minimised).frames == KIND.work(structures, plain).frames + 50 == 3 * 101 + 50
