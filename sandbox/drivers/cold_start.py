@@ -11,6 +11,8 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,8 +23,9 @@ import docker
 import docker.errors
 
 from sandbox.driver import ColdStart
+from sandbox.drivers import page_cache
 from sandbox.drivers.docker_running import engine_faults
-from sandbox.drivers.page_cache import DROP_CACHES, Remaining, drop, load
+from sandbox.drivers.page_cache import DROP_CACHES, Remaining
 from sandbox.drivers.page_cache_container import PageCacheContainer
 from sandbox.events import Event, emit
 from sandbox.rundir import default_run_dir
@@ -146,10 +149,15 @@ def _can_drop_here(folders: tuple[str, ...]) -> bool:
 
 
 def _drop_here(folders: tuple[str, ...]) -> Remaining:
-    for name in INIT_NAMES:
-        if init := shutil.which(name, path=":".join(INIT_FOLDERS)):
-            load(init)
-    return drop(folders)
+    """In a process of its own, which may fork.
+
+    Raises:
+        OSError: a folder or a file cannot be read.
+    """
+    inits = filter(None, (shutil.which(name, path=":".join(INIT_FOLDERS)) for name in INIT_NAMES))
+    program = [sys.executable, "-I", "-S", page_cache.__file__, *page_cache.arguments(inits, DROP_CACHES, folders)]
+    ended = subprocess.run(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return page_cache.answer_of(ended.stdout)
 
 
 @contextmanager

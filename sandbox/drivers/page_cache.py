@@ -8,26 +8,27 @@ blocks on the disk, the target of a link; and that a name does not exist. The ne
 So the kernel forgets all names and inodes of the host that no program uses. The blocks that they are read from stay in
 memory; all of them are read before, since those of single files cannot be dropped.
 
-This module is also a program, for a container that may read the engine's folders where the judge may not. It imports
-the standard library alone. Source: `posix_fadvise(2)`, `cachestat(2)`, `mincore(2)`, `proc_sys_vm(5)`.
+This module is also a program, which imports the standard library alone. It forks, one process for each core. It works
+in a container too, which may read the engine's folders where the judge may not. Source: `posix_fadvise(2)`,
+`cachestat(2)`, `mincore(2)`, `proc_sys_vm(5)`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 DROP_CACHES, _NAMES_AND_INODES = "/proc/sys/vm/drop_caches", "2"
-DROP_CACHES_INSIDE = "/drop_caches"
-"""The same file in the container."""
 _CACHESTAT = 451  # on every architecture; since Linux 6.5
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PROT_READ, _MAP_SHARED, _MAP_FAILED = 1, 1, ctypes.c_void_p(-1).value
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MOST_PROCESSES = 4
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
@@ -44,7 +45,7 @@ class Remaining(NamedTuple):
     file: str
 
 
-def drop(folders: Iterable[str], drop_caches: str = DROP_CACHES) -> Remaining:
+def drop(folders: Sequence[str], drop_caches: str = DROP_CACHES) -> Remaining:
     """Drops the pages of all files below `folders`, then all names. Pages that a running program has mapped remain.
 
     Args:
@@ -53,8 +54,55 @@ def drop(folders: Iterable[str], drop_caches: str = DROP_CACHES) -> Remaining:
     Raises:
         OSError: a folder or a file cannot be read, or `drop_caches` not be written.
     """
+    n = min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
+    helpers = [_fork(folders, share, n) for share in range(1, n)]
+    try:
+        own = _drop_share(folders, 0, n)
+    finally:
+        shares = [_told(*helper) for helper in helpers]
+    shares.append(own)
+    with open(drop_caches, "w") as file:
+        file.write(_NAMES_AND_INODES)
+    return Remaining(sum(share.pages for share in shares), next((s.file for s in shares if s.file), ""))
+
+
+def _fork(folders: Sequence[str], share: int, n_shares: int) -> tuple[int, int]:
+    """A process that drops a share, and the pipe on which it tells what remains."""
+    receives, tells = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(tells)
+        return process, receives
+    answer: object = "killed"
+    try:
+        answer = _drop_share(folders, share, n_shares)
+    except OSError as error:
+        answer = str(error)
+    finally:
+        os.write(tells, json.dumps(answer).encode())
+        os._exit(0)
+
+
+def _told(process: int, receives: int) -> Remaining:
+    """What a forked process tells.
+
+    Raises:
+        OSError: it could not read a folder or a file.
+    """
+    with open(receives, "rb") as file:
+        answer = json.loads(file.read() or '"killed"')
+    os.waitpid(process, 0)
+    if isinstance(answer, str):
+        raise OSError(answer)
+    return Remaining(*answer)
+
+
+def _drop_share(folders: Iterable[str], share: int, n_shares: int) -> Remaining:
+    """Drops the files whose paths have this remainder; the hashes are the same in forked processes."""
     pages, example = 0, ""
     for entry in _entries(folders):
+        if hash(entry.path) % n_shares != share:
+            continue
         try:
             if not entry.is_file(follow_symlinks=False):
                 _look_up(entry)
@@ -62,8 +110,6 @@ def drop(folders: Iterable[str], drop_caches: str = DROP_CACHES) -> Remaining:
                 pages, example = pages + remaining, entry.path
         except FileNotFoundError:  # an image is being removed
             continue
-    with open(drop_caches, "w") as file:
-        file.write(_NAMES_AND_INODES)
     return Remaining(pages, example)
 
 
@@ -158,6 +204,24 @@ def mapped_pages(handle: int) -> int:
         _libc.munmap(address, size)
 
 
+def arguments(loaded: Iterable[str], drop_caches: str, folders: Iterable[str]) -> list[str]:
+    """The arguments of this module as a program: it loads some files, and then drops folders."""
+    return [":".join(loaded), drop_caches, *folders]
+
+
+def answer_of(output: bytes) -> Remaining:
+    """What the program told.
+
+    Raises:
+        OSError: it failed; the message is the last line of its output.
+    """
+    lines = output.decode("utf-8", "replace").splitlines()
+    if len(lines) != 2 or not lines[0].isdecimal():
+        raise OSError(" ".join(lines[-1:])[:200])
+    return Remaining(int(lines[0]), lines[1])
+
+
 if __name__ == "__main__":
-    load("/sbin/docker-init")
-    print(*drop(sys.argv[1:], DROP_CACHES_INSIDE), sep="\n")
+    for path in filter(None, sys.argv[1].split(":")):
+        load(path)
+    print(*drop(sys.argv[3:], sys.argv[2]), sep="\n")

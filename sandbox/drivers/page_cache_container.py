@@ -19,13 +19,16 @@ import docker.errors
 from docker.models.containers import Container
 from docker.types import Mount
 
+from sandbox.drivers import page_cache
 from sandbox.drivers.docker_running import engine_faults, remove_container
-from sandbox.drivers.page_cache import DROP_CACHES, DROP_CACHES_INSIDE, Remaining
+from sandbox.drivers.page_cache import DROP_CACHES, Remaining
 from sandbox.verdict import FaultCause, JudgeFault
 
 BASE = "lambench/calculator:latest"
 IMAGE = "lambench/page-cache:latest"
 LABEL = "org.lambench.judge.page-cache"
+INIT_INSIDE = "/sbin/docker-init"
+DROP_CACHES_INSIDE = "/drop_caches"
 _WAITS = "import signal; signal.pause()"
 
 
@@ -49,18 +52,19 @@ class PageCacheContainer:
         """
         source = resources.files("sandbox.drivers").joinpath("page_cache.py").read_text(encoding="utf-8")
         with engine_faults():
+            what = page_cache.arguments([INIT_INSIDE], DROP_CACHES_INSIDE, folders)
             container = self._container or self._start(folders)
             self._container = None  # unless it answers: an engine that was restarted has ended it
-            status, output = container.exec_run(["python3", "-I", "-c", source, *folders])
+            _, output = container.exec_run(["python3", "-I", "-c", source, *what])
             self._container = container
-        lines = output.decode("utf-8", "replace").splitlines()
-        if status or len(lines) != 2 or not lines[0].isdecimal():
+        try:
+            return page_cache.answer_of(output)
+        except OSError as error:
             raise JudgeFault(
                 FaultCause.DOCKER,
-                f"image files cannot be dropped from memory ({' '.join(lines[-1:])[:200]}): run the judge as root, or "
+                f"image files cannot be dropped from memory ({error}): run the judge as root, or "
                 'set cold_start = "off" (docs/threat-model.md)',
-            )
-        return Remaining(int(lines[0]), lines[1])
+            ) from None
 
     def _start(self, folders: Sequence[str]) -> Container:
         root = str(Path(folders[0]).parents[1])  # of the layers of all images: a layer is STORAGE/ID/diff

@@ -144,12 +144,18 @@ def test_the_container_names_a_folder_that_it_cannot_read(images: docker.DockerC
 
 @pytest.mark.docker
 def test_a_start_removes_the_container_of_a_dead_judge_that_uses_the_files(run_dir: RunDir, images: object) -> None:
+    """It is paused: else it could have ended by itself before, and use none."""
     code = (
-        "import os, sys; from pathlib import Path; from sandbox.drivers.open_driver import open_driver;"
+        "import docker, os, sys; from pathlib import Path; from sandbox.drivers.open_driver import open_driver;"
         "from sandbox.driver import Question; from sandbox.limits import Limits;"
         "from sandbox.wire.session import run_session;"
+        "from sandbox.drivers.docker_driver import RUN_DIR_LABEL;\n"
+        "def die(remote):\n"
+        "    label = {'label': f'{RUN_DIR_LABEL}={sys.argv[1]}'}\n"
+        "    docker.from_env().containers.list(filters=label)[0].pause()\n"
+        "    os.kill(os.getpid(), 9)\n"
         "d = open_driver('docker', Path(sys.argv[1]));"
-        "run_session(d, d.resolve('lambench/emt:latest'), Limits(), Question(), lambda r: os.kill(os.getpid(), 9))"
+        "run_session(d, d.resolve('lambench/emt:latest'), Limits(), Question(), die)"
     )
     driver = DockerDriver(run_dir)
     subprocess.run([sys.executable, "-c", code, str(run_dir.root)], check=False)
