@@ -94,7 +94,8 @@ class DynamicsSettings(Parameters):
         """Without a minimisation, as before there was one: stored observations and checkpoints keep their keys."""
         fields: dict[str, Any] = serialise(self)
         if not self.minimise_steps:
-            del fields["minimise_steps"], fields["minimise_fmax"]
+            for name in ("minimise_steps", "minimise_fmax"):
+                fields.pop(name, None)
         return fields
 
     @property

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from tasks.structures.frames import Float, Int
 from tasks.trajectories.proteins import ProteinTopology, ResidueDihedrals, dihedral_atoms, residue_dihedrals
@@ -37,6 +36,8 @@ def reference_distances(angles: Float, reference: Float) -> Float:
     if np.ndim(reference) != 2 or not len(reference) or np.shape(reference)[1] != np.shape(angles)[1]:
         shapes = f"{np.shape(angles)} against {np.shape(reference)}"
         raise ValueError(f"reference: {shapes}: give at least one point, with as many angles")
+    from scipy.spatial import cKDTree  # slow to import, and only needed here
+
     if not np.isfinite(reference).all():
         raise ValueError("reference: an angle is not finite: leave that point out")
     distances = np.full(len(angles), np.inf)

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from ase.data import atomic_masses
-from scipy.fft import rfft
-from scipy.signal import get_window
 
 from tasks.structures.frames import Float, Int
 from tasks.trajectories.trajectory import Trajectory, frame_slices
@@ -50,6 +48,9 @@ def vibrational_spectrum(
     Raises:
         ValueError: no velocities, fewer than 4 frames in the segment, not equally spaced, or nothing moves.
     """
+    from scipy.fft import rfft  # slow to import, and only needed here
+    from scipy.signal import get_window
+
     segment = trajectory.segment(start_ps, end_ps)
     if segment.velocities is None:
         raise ValueError("velocities: the trajectory has none: store them with the positions")
