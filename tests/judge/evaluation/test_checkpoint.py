@@ -35,6 +35,7 @@ RESUMED = (
     kind_examples.reaction_paths,
     kind_examples.relaxed_structures,
 )
+QUICK = (kind_examples.dynamics, kind_examples.relaxed_structures)  # one of each way to resume
 SUITE = """
 name = "small"
 version = "1"
@@ -137,7 +138,10 @@ def test_a_disk_that_takes_nothing_is_a_judges_fault_and_leaves_no_half(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["c.safetensors"]
 
 
-@pytest.mark.parametrize("make", RESUMED, ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(each, id=each.__name__, marks=() if each in QUICK else pytest.mark.slow) for each in RESUMED],
+)
 def test_a_judge_killed_in_an_observation_goes_on_and_ends_where_an_undisturbed_one_does(
     world: World, make: Callable[[], KindExample]
 ) -> None:
