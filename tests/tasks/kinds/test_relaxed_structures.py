@@ -51,6 +51,7 @@ def by_ase(atoms: Atoms, optimizer: Any = BFGS, fixed: list[int] | None = None, 
 FULL: dict[str, Any] = {"hydrostatic_strain": False}
 
 
+@pytest.mark.slow
 def test_a_crystal_a_surface_and_a_molecule_end_where_ases_own_optimiser_ends() -> None:
     structures = [crystal(), slab(), carbon_monoxide()]
     fixed = np.zeros(sum(map(len, structures)), np.bool_)
@@ -72,6 +73,7 @@ def test_a_crystal_a_surface_and_a_molecule_end_where_ases_own_optimiser_ends() 
     assert (stored.arrays["largest_force"] < 1e-4).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "cell"),
     [
