@@ -114,9 +114,7 @@ def distribution_curves(measure: str, items: Items, parameters: object) -> list[
 
 
 def run_progress(items: Items, parameters: object) -> list[RunProgress]:
-    """How far each system got: its first run to end; empty if an older version measured the items."""
-    if not {"progress", "ended_ps", f"{STABILITY}_count"} <= items.columns.keys():
-        return []
+    """How far each system got: its first run to end."""
     progress, ended = items.columns["progress"].tolist(), items.columns["ended_ps"].tolist()
     return [
         RunProgress(items.id[k].removesuffix(f"/{STABILITY}"), progress[k], ended[k], Cause(int(items.cause[k])))

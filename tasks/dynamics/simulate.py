@@ -18,15 +18,7 @@ import numpy as np
 from ase import Atoms
 from ase.units import kB
 from numpy.typing import NDArray
-from pydantic import (
-    Field,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from tasks.kind import Parameters, Watch
 from tasks.model.calculator import BatchCalculator
@@ -88,15 +80,6 @@ class DynamicsSettings(Parameters):
         if self.ensemble == "nve" and self.end_temperature_k is not None:
             raise ValueError("end_temperature_k: there is no heat bath at constant energy: leave it out")
         return self
-
-    @model_serializer(mode="wrap")
-    def _stated(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a minimisation, as before there was one: stored observations and checkpoints keep their keys."""
-        fields: dict[str, Any] = serialise(self)
-        if not self.minimise_steps:
-            for name in ("minimise_steps", "minimise_fmax"):
-                fields.pop(name, None)
-        return fields
 
     @property
     def n_stored(self) -> int:

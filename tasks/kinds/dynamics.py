@@ -121,7 +121,7 @@ class Dynamics:
 
     name: str = "dynamics"
     observe_version: int = 1
-    measure_version: int = 2
+    measure_version: int = 1
     parameters: type[Parameters] = DynamicsParameters
     traits: Traits = Traits(
         title="molecular dynamics",

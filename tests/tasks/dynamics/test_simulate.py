@@ -191,11 +191,3 @@ def test_a_run_whose_minimisation_failed_ends_at_its_start_and_the_others_go_on(
     kept = simulate(far.moved(positions), settings, Springs(nan_after=3), Watch(time.monotonic), "sha")
     assert kept["failure"].tolist() == [Cause.NON_FINITE, 0]
     assert kept["completed_steps"].tolist() == [0, 20]
-
-
-def test_settings_without_minimisation_are_stored_as_before_there_was_one() -> None:
-    stored = NVE.model_dump(mode="json")
-    assert "minimise_steps" not in stored
-    assert DynamicsSettings.model_validate(stored) == NVE
-    minimised = MINIMISED.model_dump(mode="json")
-    assert (minimised["minimise_steps"], minimised["minimise_fmax"]) == (100, 1e-4)
