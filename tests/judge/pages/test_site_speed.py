@@ -30,6 +30,7 @@ KINDS = ("labelled_frames",) * 22 + ("energy_differences",) * 12 + ("nve",) * 3 
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
+INPUT = ".settings-score[open] input[type=number]"
 # From the event to the end of the frame that shows the change, including the wait for that frame, layout and paint.
 EDITS = """async (n) => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => {
@@ -37,7 +38,7 @@ EDITS = """async (n) => {
     port1.onmessage = () => done(performance.now());
     port2.postMessage(null);
   }));
-  const input = document.querySelector(".settings-score[open] input[type=number]");
+  const input = document.querySelector("%s");
   const table = document.querySelector("#ranking table.board");
   const times = [];
   for (let i = 1; i <= n; i++) {
@@ -51,7 +52,7 @@ EDITS = """async (n) => {
     times.push(ended - began);
   }
   return times;
-}"""
+}""".replace("%s", INPUT)
 
 
 def suite() -> Suite:
@@ -101,6 +102,7 @@ def test_a_weight_edit_is_shown_within_50_ms(tmp_path: Path, chromium: BrowserTy
         page.goto(base + "index.html")
         page.locator("[data-settings] > summary").click()
         page.locator("details.settings-score > summary").first.click()
+        page.locator(INPUT).first.wait_for()  # the panel draws its parts once it is open
         page.evaluate(EDITS, N_EDITS)  # later edits find a compiled script
         times = [page.evaluate(EDITS, N_EDITS) for _ in range(N_ROUNDS)]
     assert np.median(times) < MOST_MS, [float(np.median(round_of)) for round_of in times]
