@@ -7,13 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tasks.datasets.card import Card, DatasetError
-from tasks.datasets.simulated_systems import (
-    AnyAnalysis,
-    DensityAnalysis,
-    FirstPeakAnalysis,
-    RadialDistributionAnalysis,
-    SimulatedSystem,
-)
+from tasks.datasets.pair_analyses import FirstPeakAnalysis, RadialDistributionAnalysis, RadialDistributionRmseAnalysis
+from tasks.datasets.simulated_systems import AnyAnalysis, DensityAnalysis, SimulatedSystem
 from tasks.structures.frames import Frames
 
 
@@ -47,10 +42,10 @@ def _check_analysis(where: str, analysis: AnyAnalysis, system: SimulatedSystem, 
         stated = ", ".join(sorted(analysis.references)) or "none"
         known = ", ".join(sorted(card.label_sets)) or "none"
         raise DatasetError(f"{where}: reference: has {stated}, but the card's label sets are {known}")
-    of_cell = isinstance(analysis, RadialDistributionAnalysis | FirstPeakAnalysis | DensityAnalysis)
-    if of_cell and not frames.periodic[system.structure]:
+    of_pairs = RadialDistributionAnalysis | RadialDistributionRmseAnalysis | FirstPeakAnalysis
+    if isinstance(analysis, of_pairs | DensityAnalysis) and not frames.periodic[system.structure]:
         raise DatasetError(f"{where}: the structure must be periodic in all three directions")
-    if isinstance(analysis, RadialDistributionAnalysis | FirstPeakAnalysis):
+    if isinstance(analysis, of_pairs):
         vectors = frames.cell[system.structure]
         half = float(np.linalg.norm(vectors, axis=1).min()) / 2
         if analysis.r_max > half * (1 + 1e-9):

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tasks.datasets import simulated_systems as systems
+from tasks.datasets.analysis import DistributionLabel
+from tasks.datasets.protein_analyses import BackboneResidue
 from tasks.structures.frames import Float
 from tasks.trajectories.angular_distribution import angular_distribution
 from tasks.trajectories.proteins import ProteinTopology
@@ -82,9 +84,7 @@ def spectral_edges(analysis: systems.VibrationalSpectrumAnalysis, label_set: str
     return np.asarray(np.arange(n_bins + 1) * analysis.bin_width)
 
 
-def backbone_of(
-    trajectory: Trajectory, residues: Sequence[systems.BackboneResidue]
-) -> tuple[Trajectory, ProteinTopology]:
+def backbone_of(trajectory: Trajectory, residues: Sequence[BackboneResidue]) -> tuple[Trajectory, ProteinTopology]:
     """The atoms of the backbone alone, four a residue, and their topology.
 
     Raises:
@@ -101,12 +101,12 @@ def backbone_of(
     return trajectory.of_atoms(atoms), topology
 
 
-def _against(edges: Float, density: Float, label: systems.DistributionLabel) -> Deviations:
+def _against(edges: Float, density: Float, label: DistributionLabel) -> Deviations:
     middles = (edges[1:] + edges[:-1]) / 2
     return _deviations(middles, density, np.ones(len(middles)), label)
 
 
-def _deviations(x: Float, density: Float, trivial: Float, label: systems.DistributionLabel) -> Deviations:
+def _deviations(x: Float, density: Float, trivial: Float, label: DistributionLabel) -> Deviations:
     """Of densities (k,) at equally spaced `x` (k,), on any scale."""
     known = (x >= label.x[0]) & (x <= label.x[-1])
     reference = np.interp(x[known], label.x, label.y)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tasks.datasets.simulated_systems import AnyAnalysis
-from tasks.dynamics.analyses import Analysed, PairCurve
+from tasks.dynamics.analyses import Analysed
 from tasks.dynamics.distributions import N_PARTS, RANGES
+from tasks.dynamics.pair_curves import PairCurve
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.dynamics.stored_runs import N_TENTHS
 from tasks.metrics.contributions import baseline_column
@@ -49,7 +50,8 @@ class ItemColumns:
     def __init__(self, rows: Sequence[AnalysisRow]) -> None:
         k = len(rows)
         self.cause = np.zeros(k, np.int8)
-        names = ["predicted", "reference", "error", baseline_column("error"), "ended_ps", "progress"]
+        names = ["predicted", "reference", "error", baseline_column("error"), "stored_error"]
+        names += ["ended_ps", "progress"]
         measures = dict.fromkeys(row.measure for row in rows)
         names += (*RDF_COLUMNS, *RDF_REFERENCE_COLUMNS, "r_max") if "rdf" in measures else ()
         names += DENSITY_COLUMNS if "density" in measures else ()

@@ -53,12 +53,24 @@ class StoredRuns:
 
     def of(self, structure: int) -> SystemRuns:
         """The sound runs of a structure after the equilibration."""
-        settings, chosen = self._settings, self._slice(structure)
+        settings = self._settings
         first = settings.n_stored - frames_after_equilibration(settings)
-        trajectories = [trajectory_of(self._copies, run, self._arrays, settings, settings.n_stored) for run in chosen]
-        kinetic, potential = self._arrays["kinetic"][chosen, first:], self._arrays["potential"][chosen, first:]
+        return self._runs(self._slice(structure), first, settings.n_stored)
+
+    def until_the_end(self, structure: int) -> SystemRuns | None:
+        """The stored frames of the first replica, before it ended; None if it has none after the equilibration."""
+        run = self._slice(structure)[:1]
+        first = self._settings.n_stored - frames_after_equilibration(self._settings)
+        n_frames = int(np.isfinite(self._arrays["potential"][run]).sum())
+        return self._runs(run, first, n_frames) if n_frames > first else None
+
+    def _runs(self, chosen: NDArray[np.int64], first: int, end: int) -> SystemRuns:
+        """The stored frames from `first` to before `end`."""
+        settings = self._settings
+        trajectories = [trajectory_of(self._copies, run, self._arrays, settings, end) for run in chosen]
+        kinetic, potential = (self._arrays[name][chosen, first:end] for name in ("kinetic", "potential"))
         temperatures = kinetic / (1.5 * kB * trajectories[0].n_atoms)
-        steps = range(first * settings.store_every, settings.steps + 1, settings.store_every)
+        steps = [frame * settings.store_every for frame in range(first, end)]
         target = float(np.mean([settings.temperature_at(step) for step in steps]))
         after = [t.segment(t.times_ps[first], t.times_ps[-1]) for t in trajectories]
         return SystemRuns(after, kinetic + potential, temperatures, target)

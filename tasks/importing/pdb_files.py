@@ -18,7 +18,7 @@ from ase.cell import Cell
 from ase.data import atomic_numbers
 
 from tasks.datasets.card import DatasetError
-from tasks.datasets.simulated_systems import BackboneResidue
+from tasks.datasets.protein_analyses import BackboneResidue
 from tasks.structures.frames import Float
 
 AMINO_ACIDS = frozenset(

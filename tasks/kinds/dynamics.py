@@ -17,6 +17,8 @@ that answers zero. For the rest W is declared:
 | tm_error | 1 | the largest value |
 | hydrogen_drift_percent | 100 % | the largest value |
 | dihedral_outliers_percent | 100 % | the largest value |
+| sidechain_outliers_percent | 100 % | the largest value |
+| drift_ratio | 10 | ten times what MLIPAudit 0.1.8 tolerates |
 | secondary_structure_percent | 100 % | the largest value |
 | energy_drift | 4.9 eV/atom/ps | as of the kind *nve* |
 | unstable_percent | 100 % | the largest value, which a model without forces has |
@@ -36,7 +38,8 @@ from pydantic import PositiveInt
 
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
-from tasks.dynamics.analyses import Analysed, analysed, check_analysis, unmeasured
+from tasks.dynamics.analyses import Analysed, analysed, unmeasured
+from tasks.dynamics.analysis_checks import check_analysis
 from tasks.dynamics.item_columns import (
     STABILITY,
     AnalysisRow,
@@ -48,6 +51,7 @@ from tasks.dynamics.item_columns import (
 )
 from tasks.dynamics.run_ends import UNSTABLE_CAUSES
 from tasks.dynamics.simulate import DynamicsSettings, check_size, simulate
+from tasks.dynamics.stored_frames_error import stored_error, stored_progress
 from tasks.dynamics.stored_runs import StoredRuns
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.kinds.nve import FAILURE_COST
@@ -80,6 +84,7 @@ class Measure(NamedTuple):
 MEASURES: Mapping[str, Measure] = {
     STABILITY: Measure(KindMetric("unstable_percent", "Unstable runs", "%", scored=True), PERCENT),
     "rdf": Measure(KindMetric("rdf_error", "Mean deviation of g(r)", "", scored=True)),
+    "rdf_rmse": Measure(KindMetric("rdf_rmse", "Root mean square deviation of g(r)", "", scored=True)),
     "first_peak": Measure(KindMetric("first_peak_mae", "First peak of g(r), MAE", "Å", scored=True)),
     "density": Measure(KindMetric("density_mape", "Density, mean absolute error", "%", scored=True)),
     "bond_length": Measure(KindMetric("bond_length_mae", "Bond length MAE", "Å", scored=True)),
@@ -93,10 +98,12 @@ MEASURES: Mapping[str, Measure] = {
     "angular_distribution": Measure(KindMetric("angular_distribution_error", "Deviation of angles", "")),
     "vibrational_spectrum": Measure(KindMetric("vibrational_spectrum_error", "Deviation of vibrational spectra", "")),
     "dihedral_outliers": Measure(KindMetric("dihedral_outliers_percent", "Backbone dihedral outliers", "%"), PERCENT),
+    "sidechain_outliers": Measure(KindMetric("sidechain_outliers_percent", "Side chain outliers", "%"), PERCENT),
     "secondary_structure": Measure(
         KindMetric("secondary_structure_percent", "Residues of another secondary structure", "%"), PERCENT
     ),
     "energy_drift": Measure(KindMetric("energy_drift", "Energy drift", "eV/atom/ps"), FAILURE_COST),
+    "drift_ratio": Measure(KindMetric("drift_ratio", "Energy drift over kinetic fluctuation", ""), 10.0),
     "temperature": Measure(KindMetric("temperature_error", "Temperature, mean absolute error", "K")),
 }
 
@@ -185,8 +192,10 @@ class Dynamics:
 
         Columns: `predicted` and `reference` in the unit of the quantity, `error` and that of the trivial model in the
         unit of the metric, `<measure>_count` 1 for the items of a measure; `ended_ps`, until when the first run of the
-        system to end was sound, and `progress`, that as a share of the run; of items of g(r) `rdf_*`, `rdf_reference_*`
-        and `r_max`; of densities `density_*`; of planarities and bond lengths `share_*`, their distribution [%].
+        system to end was sound, and `progress`, that as a share of the run; `stored_error` as
+        `tasks.dynamics.stored_frames_error` has it (of stability its `stored_progress`); of items of g(r) `rdf_*`,
+        `rdf_reference_*` and `r_max`; of densities `density_*`; of planarities and bond lengths `share_*`, their
+        distribution [%].
 
         Raises:
             ValueError: there is no system, runs of these parameters cannot be analysed, or the observation is another.
@@ -239,15 +248,20 @@ def _measured(
         columns.cause[k] = ends.cause[np.argmax(ends.cause != 0)]
         if isinstance(row.analysis, DensityAnalysis):
             columns.put_densities(k, runs.densities(row.structure))
+        before, whole = runs.until_the_end(row.structure), None
         if row.analysis is None:
             columns.put(k, _stability(ends.cause))
-        elif columns.cause[k]:
+            columns.arrays["stored_error"][k] = stored_progress(before, settings.n_stored - 1)
+            continue
+        if columns.cause[k]:
             start = dataset.frames.take([row.structure])
             columns.put(k, unmeasured(row.analysis, start, label_set, settings.temperature_k))
         else:
             result = analysed(row.analysis, runs.of(row.structure), label_set)
             columns.cause[k] = 0 if np.isfinite(result.error) else Cause.UNSTABLE
             columns.put(k, result)
+            whole = result.error if settings.replicas == 1 else None
+        columns.arrays["stored_error"][k] = stored_error(row.analysis, before, label_set, whole)
     return columns
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from ase.build import bulk
 
 from tasks.datasets.dataset import Dataset
-from tasks.datasets.simulated_systems import DensityAnalysis, FirstPeakAnalysis, SimulatedSystem
+from tasks.datasets.pair_analyses import FirstPeakAnalysis
+from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.quickstart.dataset import Named, dataset_of, stated_card
 
 MEASURED = "experiment"

@@ -7,12 +7,13 @@ with only one of φ and ψ is left out, at the ends of a chain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tasks.structures.frames import Float, Int
-from tasks.trajectories.proteins import ProteinTopology, ResidueDihedrals, dihedral_atoms, residue_dihedrals
+from tasks.structures.frames import Bool, Float, Int
+from tasks.trajectories.internal_coordinates import dihedral_angles
+from tasks.trajectories.proteins import ProteinTopology, ResidueDihedrals, residue_dihedrals
 from tasks.trajectories.trajectory import Trajectory
 
 OUTLIER_DISTANCE = 10.0  # degrees
@@ -66,17 +67,44 @@ def backbone_outliers(
     )
 
 
-def backbone_outlier_share(trajectory: Trajectory, topology: ProteinTopology, references: Mapping[str, Float]) -> float:
+def backbone_outlier_share(
+    trajectory: Trajectory,
+    topology: ProteinTopology,
+    references: Mapping[str, Float],
+    counted: Sequence[int] | None = None,
+) -> float:
     """The share of outliers among (φ, ψ) of all residues and frames; arguments as of `backbone_outliers`.
+
+    Args:
+        counted: these residues alone; None: all.
 
     Raises:
         ValueError: see `backbone_outliers`; or no residue has both φ and ψ.
     """
-    complete = np.intersect1d(dihedral_atoms(topology, "phi")[0], dihedral_atoms(topology, "psi")[0])
-    if not len(complete):
+    phi, psi = (residue_dihedrals(trajectory, topology, name) for name in ("phi", "psi"))
+    residues = _complete(phi, psi)
+    if counted is not None:
+        residues = np.intersect1d(residues, counted)
+    if not len(residues):
         raise ValueError("residues: none is between two others of its chain: state three consecutive ones")
-    shares = backbone_outliers(trajectory, topology, references)
-    return float(np.mean([shares[topology.residue_names[residue]] for residue in complete]))
+    sets = {topology.residue_names[r]: BACKBONE_SETS.get(topology.residue_names[r], "GENERAL") for r in residues}
+    shares = _outlier_shares([phi, psi], topology, residues, {name: references.get(sets[name]) for name in sets})
+    return float(np.mean([shares[topology.residue_names[residue]] for residue in residues]))
+
+
+def chi_outlier_share(trajectory: Trajectory, residues: Sequence[Sequence[Sequence[int]]], reference: Float) -> float:
+    """The share of outliers among the side chains of residues of one name, over all frames.
+
+    Args:
+        residues: of each the k quadruples of atoms of its χ.
+        reference: (m, k) points [°].
+
+    Raises:
+        ValueError: an atom does not exist, or the points have another number of angles.
+    """
+    quadruples = np.array(residues)
+    angles = dihedral_angles(trajectory, quadruples.reshape(-1, 4)).reshape(-1, quadruples.shape[1])
+    return float(_is_outlier(angles, reference).mean())
 
 
 def side_chain_outliers(
@@ -120,9 +148,13 @@ def _outlier_shares(
         if reference is None:
             raise ValueError(f"references: there are no points for {name}: add them, or leave its residues out")
         columns = [d.angles[:, np.searchsorted(d.residues, residues[names == name])].ravel() for d in dihedrals]
-        far = ~(reference_distances(np.stack(columns, axis=1), reference) <= OUTLIER_DISTANCE)
-        shares[name] = float(far.mean())
+        shares[name] = float(_is_outlier(np.stack(columns, axis=1), reference).mean())
     return shares
+
+
+def _is_outlier(angles: Float, reference: Float) -> Bool:
+    """(n,) for `angles` (n, k) and points (m, k); NaN is an outlier."""
+    return np.asarray(~(reference_distances(angles, reference) <= OUTLIER_DISTANCE))
 
 
 def _within_turn(angles: Float) -> Float:

@@ -11,7 +11,8 @@ from ase.build import molecule
 from pydantic import TypeAdapter
 
 from tasks.datasets.simulated_systems import AnyAnalysis
-from tasks.dynamics.analyses import Analysed, SystemRuns, analysed, check_analysis, unmeasured
+from tasks.dynamics.analyses import Analysed, SystemRuns, analysed, unmeasured
+from tasks.dynamics.analysis_checks import check_analysis
 from tasks.dynamics.distributions import N_PARTS, RANGES, DistributionRange, distribution
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.structures.frames import Float, Frames

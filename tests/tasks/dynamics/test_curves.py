@@ -11,7 +11,8 @@ import pytest
 from ase import Atoms
 from pydantic import ValidationError
 
-from tasks.dynamics.analyses import analysed, check_analysis, unmeasured
+from tasks.dynamics.analyses import analysed, unmeasured
+from tasks.dynamics.analysis_checks import check_analysis
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.structures.frames import Float, Frames
 from tests.tasks.dynamics.test_analyses import analysis, runs_of

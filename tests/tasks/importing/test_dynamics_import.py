@@ -14,7 +14,8 @@ from ase.io import write
 
 from tasks.datasets.card import Card, DatasetError, LabelSet
 from tasks.datasets.dataset import load_dataset, save_dataset
-from tasks.datasets.simulated_systems import DensityAnalysis, RadialDistributionAnalysis
+from tasks.datasets.pair_analyses import RadialDistributionAnalysis
+from tasks.datasets.simulated_systems import DensityAnalysis
 from tasks.importing.dynamics import import_dynamics
 
 CURVE = {"x": [2.0, 2.8, 3.5], "y": [0.0, 2.5, 1.0]}

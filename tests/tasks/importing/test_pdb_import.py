@@ -12,7 +12,7 @@ import pytest
 
 from tasks.datasets.card import DatasetError
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
-from tasks.datasets.simulated_systems import DihedralOutliersAnalysis, RmsdAnalysis, SecondaryStructureAnalysis
+from tasks.datasets.protein_analyses import DihedralOutliersAnalysis, RmsdAnalysis, SecondaryStructureAnalysis
 from tasks.importing.dynamics import import_dynamics
 from tasks.importing.pdb_files import read_pdb
 from tests.tasks.importing.test_dynamics_import import card

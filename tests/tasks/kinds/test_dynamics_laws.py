@@ -30,6 +30,7 @@ def stated(measure: str, reference: Any = None, **fields: Any) -> dict[str, Any]
 
 IN_ALL = (
     stated("rdf", CURVE, first=list(range(16)), r_max=5.0),
+    stated("rdf_rmse", CURVE, first=list(range(16)), above=0.5, up_to=5.0),
     stated("first_peak", 1.2, first=list(range(16)), above=0.5, up_to=3.0),
     stated("bond_length", 1.1, pairs=[(0, 1)]),
     stated("angle", 60.0, triples=[(0, 1, 2)]),
@@ -40,6 +41,7 @@ IN_ALL = (
     stated("radius_of_gyration", 3.0, atoms=ALPHA),
     stated("hydrogen_drift", bonds=[(0, 1)]),
     stated("dihedral_outliers", {"GENERAL": [(0.0, 0.0)]}, residues=RESIDUES),
+    stated("sidechain_outliers", ((0.0,),), residues=[[(0, 1, 2, 3)]]),
     stated("secondary_structure", "----", residues=RESIDUES),
 )
 MOVING = (
@@ -47,7 +49,7 @@ MOVING = (
     stated("vibrational_spectrum", {"x": [0, 4000], "y": [1, 2]}, from_ps=0.0, to_ps=0.04, bin_width=2000.0),
 )
 ANALYSES: dict[str, Sequence[dict[str, Any]]] = {
-    "nve": (*IN_ALL, *MOVING, stated("energy_drift")),
+    "nve": (*IN_ALL, *MOVING, stated("energy_drift"), stated("drift_ratio")),
     "nvt": (*IN_ALL, *MOVING, stated("temperature")),
     "npt": (*IN_ALL, MOVING[0], stated("density", 0.2), stated("temperature")),
 }

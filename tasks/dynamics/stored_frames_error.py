@@ -1,0 +1,47 @@
+"""What a program finds that looks at stored frames alone, as MLIPAudit 0.1.8 does.
+
+It misses what happened between two of them: a run that explodes from one stored frame to the next looks sound to it,
+and is as good as the frames before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from ase.units import kB
+
+from tasks.datasets.simulated_systems import AnyAnalysis, DriftRatioAnalysis
+from tasks.dynamics.analyses import SystemRuns, analysed
+from tasks.trajectories.stability import first_explosion, published_fault
+from tasks.trajectories.thermodynamics import drift_over_fluctuation
+
+
+def stored_error(analysis: AnyAnalysis, runs: SystemRuns | None, label_set: str, known: float | None = None) -> float:
+    """The error of an analysis over the frames of one run that were stored before it ended.
+
+    NaN if there are none, or if they show themselves that the run failed.
+
+    Args:
+        known: the error over these frames, if it has been computed.
+    """
+    if runs is None:
+        return np.nan
+    trajectory = runs.trajectories[0]
+    if isinstance(analysis, DriftRatioAnalysis):  # the run is not checked, and its own fluctuation is taken
+        kinetic = 1.5 * kB * runs.temperatures[0] * trajectory.n_atoms
+        return drift_over_fluctuation(trajectory.times_ps, runs.total[0], kinetic) if len(trajectory) > 2 else np.nan
+    if published_fault(trajectory, runs.temperatures[0], runs.target_k) is not None:
+        return np.nan
+    if known is not None:
+        return known
+    try:
+        return analysed(analysis, runs, label_set).error
+    except ValueError:  # too few frames
+        return np.nan
+
+
+def stored_progress(runs: SystemRuns | None, n_frames: int) -> float:
+    """The share of `n_frames` before the first one that shows an explosion; 1 if none does."""
+    if runs is None:
+        return 0.0
+    fault = first_explosion(runs.trajectories[0], runs.temperatures[0], runs.target_k, as_published=True)
+    return 1.0 if fault is None else min(fault.frame / n_frames, 1.0)
