@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
 
 from tasks.datasets.card_parts import CardPart as CardPart
-from tasks.datasets.card_parts import Index, TableItem
+from tasks.datasets.card_parts import Index, TableItem, later
 from tasks.datasets.card_parts import Positive as Positive
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.validation_errors import one_line as one_line
@@ -201,12 +201,14 @@ class Scan(TableItem):
         structures: in the order of `x`.
         x: the position along the scan, increasing: an angle [°], or a displacement as a share of the whole.
         area: [Å²] by which energies are divided (stacking faults); None: they are not.
+        extremum: of the energy, which an interaction energy is taken at: a maximum if two molecules repel each other.
         reference: [eV] by label set, one a structure, counted from any zero.
     """
 
-    structures: tuple[Index, ...] = Field(min_length=3)
+    structures: tuple[Index, ...] = Field(min_length=2)
     x: tuple[FiniteFloat, ...]
     area: Positive | None = None
+    extremum: Literal["minimum", "maximum"] = later("minimum")
     reference: dict[str, tuple[FiniteFloat, ...]]
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +14,14 @@ class CardPart(BaseModel):
     """A part of a file that states a data set or a suite: frozen; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def later(default: Any, **limits: Any) -> Any:
+    """A field that data sets made before do not have: it is not stored while it has its default.
+
+    So they keep their bytes.
+    """
+    return Field(default, exclude_if=lambda value: value == default, **limits)
 
 
 class TableItem(CardPart):

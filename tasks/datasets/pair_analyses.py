@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from tasks.datasets.analysis import Analysis, Atoms, CurveLabel, NotNegative
-from tasks.datasets.card_parts import Positive
+from tasks.datasets.card_parts import Positive, later
 
 
 class PairAnalysis(Analysis):
@@ -23,7 +23,7 @@ class PairAnalysis(Analysis):
     first: Atoms
     second: Atoms | None = None
     bin_width: Positive = 0.05
-    centred: bool = False
+    centred: bool = later(False)
 
     @property
     def atoms_used(self) -> Sequence[int]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, FiniteFloat, model_validator
 
 from tasks.datasets.analysis import Analysis, Atoms, Point
-from tasks.datasets.card_parts import CardPart, Index
+from tasks.datasets.card_parts import CardPart, Index, later
 
 
 class ReferencePositions(Analysis):
@@ -80,7 +80,7 @@ class BackboneAnalysis(Analysis):
         counted: the residues that it is a mean over; None: all.
     """
 
-    counted: Annotated[tuple[Index, ...], Field(min_length=1)] | None = None
+    counted: Annotated[tuple[Index, ...], Field(min_length=1)] | None = later(None)
     residues: tuple[BackboneResidue, ...] = Field(min_length=3)
 
     @property

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tasks.datasets.analysis import Analysis, Atoms, DistributionLabel, NotNegative
-from tasks.datasets.card_parts import Index, Positive, TableItem
+from tasks.datasets.card_parts import Index, Positive, TableItem, later
 from tasks.datasets.pair_analyses import (
     FirstPeakAnalysis,
     RadialDistributionAnalysis,
@@ -37,8 +37,8 @@ class DensityAnalysis(Analysis):
     """
 
     measure: Literal["density"]
-    skip_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    mass_per_atom: Positive | None = None
+    skip_share: float = later(0.0, ge=0, lt=1)
+    mass_per_atom: Positive | None = later(None)
     reference: dict[str, Positive]
 
 

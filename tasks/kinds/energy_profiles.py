@@ -1,4 +1,4 @@
-"""Energy profiles: energies along a scan against those of a reference, one item a scan, in two forms.
+"""Energy profiles: energies along a scan against those of a reference, one item a scan, in four forms.
 
 **`energy`** (torsions: B. K. Rai et al., J. Chem. Inf. Model. 62, 785 (2022), doi:10.1021/acs.jcim.1c01346). Each
 profile counts from its own lowest point, in kcal/mol, and its barrier is its highest point.
@@ -21,6 +21,17 @@ doi:10.1137/0905021) at 200 equidistant x from the first to the last point.
                                 the shape alone, without a unit, as LAMBench measures it (stacking_fault.py at
                                 commit 6062685)
 
+**`conformers`** (MLIPAudit 0.1.8, conformer_selection). Energies of a molecule's conformers above the one that is most
+stable at the reference; mean absolute error and root mean square error of each molecule, in kcal/mol.
+
+    conformer_mae, conformer_rmse   over molecules
+
+**`interaction`** (MLIPAudit 0.1.8, noncovalent_interactions). The interaction energy of two molecules along their
+distance, in kcal/mol: the lowest energy of a profile less that at its last point; the highest one for molecules that
+repel each other, where the scan states so.
+
+    interaction_mae             over scans
+
 A curve that is flat up to rounding is no failure, since the model answered. Its slope is set to 0, the value of the
 baseline: division by its maximum would measure the rounding.
 
@@ -31,8 +42,8 @@ baseline is the flat profile, zero everywhere; if its count is 0, the metric has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -40,7 +51,8 @@ from pydantic import model_validator
 from tasks.datasets.card import Positive, Scan
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
-from tasks.metrics.averages import Average, contributions_to, parts_by_group
+from tasks.kinds.scan_forms import FORMS
+from tasks.metrics.averages import contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
 from tasks.metrics.failure_cost import penalised_sums
 from tasks.metrics.kind_metric import KindMetric
@@ -50,35 +62,30 @@ from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
-from tasks.structures.units import ENERGY_UNITS, SURFACE_UNITS
 
-KCAL_PER_MOL, MJ_PER_M2 = ENERGY_UNITS["kcal/mol"], SURFACE_UNITS["mJ/m²"]
-POINTS = 200
 TOLERANCE = 1.0
-# A curve lower than this share of its total energies is their rounding in double precision.
-ROUNDING = 1e-12
 
 
 class EnergyProfilesParameters(Parameters):
-    """Which of the two forms.
+    """Which of the forms.
 
     Args:
-        quantity: `energy` for scans without an area, `stacking_fault` for those with one.
+        quantity: `stacking_fault` for scans with an area, the others for those without one.
         tolerance: [kcal/mol] beyond which a barrier is off; of `energy` alone.
     """
 
-    quantity: Literal["energy", "stacking_fault"] = "energy"
+    quantity: Literal["energy", "stacking_fault", "conformers", "interaction"] = "energy"
     tolerance: Positive = TOLERANCE
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        if self.quantity == "stacking_fault" and self.tolerance != TOLERANCE:
-            raise ValueError("tolerance is of barriers, which quantity = stacking_fault does not measure")
+        if self.quantity != "energy" and self.tolerance != TOLERANCE:
+            raise ValueError(f"tolerance is of barriers, which quantity = {self.quantity} does not measure")
         return self
 
 
 class EnergyProfiles(AsksEachStructure):
-    """Errors of energy profiles and their barriers, or of stacking-fault energies and their slopes."""
+    """Errors of energy profiles and their barriers, of stacking faults, conformers, or interaction energies."""
 
     name: str = "energy_profiles"
     observe_version: int = 2
@@ -86,7 +93,7 @@ class EnergyProfiles(AsksEachStructure):
     parameters: type[Parameters] = EnergyProfilesParameters
     traits: Traits = Traits(
         title="energy profiles",
-        about="energies along a scan: torsions, stacking faults",
+        about="energies along a scan: torsions, stacking faults, conformers, interactions",
         measures=DatasetPart.SCANS,
         import_format="scans",
         score=ScoreFamily.PROPERTY,
@@ -96,6 +103,9 @@ class EnergyProfiles(AsksEachStructure):
             KindMetric("n_barriers_off", "Barriers off by more than the tolerance", "", scored=True),
             KindMetric("energy_mae", "Stacking-fault energy MAE", "mJ/m²", scored=True),
             KindMetric("slope_mae", "Stacking-fault slope MAE", "", scored=True),
+            KindMetric("conformer_mae", "Conformer energies, MAE", "kcal/mol", scored=True),
+            KindMetric("conformer_rmse", "Conformer energies, RMSE", "kcal/mol"),
+            KindMetric("interaction_mae", "Interaction energy MAE", "kcal/mol", scored=True),
             KindMetric("profile_rmse", "Profile RMSE", "kcal/mol"),
             *ENERGY_PROBES,
         ),
@@ -109,7 +119,7 @@ class EnergyProfiles(AsksEachStructure):
         parameters: EnergyProfilesParameters,
         label_set: str | None,
     ) -> Measurement:
-        """Errors as above; one item a scan, with the columns of `torsion` or of `stacking_fault`.
+        """Errors as above; one item a scan, with the columns of its form (`tasks.kinds.scan_forms`).
 
         A barrier that is off has 1 in `barrier_off`.
         """
@@ -174,115 +184,13 @@ def check_quantity(scans: Sequence[Scan], parameters: EnergyProfilesParameters, 
     if (scans[0].area is not None) != (parameters.quantity == "stacking_fault"):
         other, having = ("energy", "no area") if scans[0].area is None else ("stacking_fault", "an area")
         raise ValueError(f"{where}: quantity: {parameters.quantity}: these scans have {having}: take {other}")
-
-
-def torsion(scan: Scan, energy: Float, reference: Float) -> dict[str, float]:
-    """Sums over the points of a scan, and its barrier, in kcal/mol.
-
-    Args:
-        energy, reference: (m,) [eV] from any zero; all NaN gives NaN in all but count and reference.
-    """
-    predicted, right = ((e - e.min()) / KCAL_PER_MOL for e in (energy, reference))
-    error = predicted - right
-    return {
-        "count": 1.0,
-        "n_points": float(len(error)),
-        "abs_sum": float(np.abs(error).sum()),
-        "sq_sum": float((error**2).sum()),
-        "barrier": float(predicted.max()),
-        "barrier_reference": float(right.max()),
-        "barrier_error": float(predicted.max() - right.max()),
-    }
-
-
-def stacking_fault(scan: Scan, energy: Float, reference: Float) -> dict[str, float]:
-    """Mean absolute errors of γ [mJ/m²] and of its normalised slope over a scan, and the maxima of γ [mJ/m²].
-
-    Args:
-        energy, reference: as in `torsion`.
-    """
-    curves, slopes = zip(*(gamma_curve(scan, e) for e in (energy, reference)), strict=True)
-    return {
-        "count": 1.0,
-        "energy_error": float(np.abs(curves[0] - curves[1]).mean()),
-        "slope_error": float(np.abs(slopes[0] - slopes[1]).mean()),
-        "maximum": float(curves[0].max()),
-        "maximum_reference": float(curves[1].max()),
-    }
-
-
-def gamma_curve(scan: Scan, energy: Float) -> tuple[Float, Float]:
-    """(200,) γ [mJ/m²] along the scan, and (199,) the slopes between them of γ / max γ over x from 0 to 1."""
-    from scipy.interpolate import PchipInterpolator  # it takes long to import
-
-    if not np.isfinite(energy).all():
-        return np.full(POINTS, np.nan), np.full(POINTS - 1, np.nan)
-    gamma = (energy - energy.min()) / ((scan.area or np.nan) * MJ_PER_M2)
-    x = np.array(scan.x)
-    curve = PchipInterpolator(x, gamma)(np.linspace(x[0], x[-1], POINTS))
-    if np.ptp(energy) <= ROUNDING * np.abs(energy).max():
-        return curve, np.zeros(POINTS - 1)
-    return curve, np.diff(curve) * (POINTS - 1) / curve.max()
-
-
-class ScanMean(NamedTuple):
-    """A metric that is a mean over scans or their points, with the columns that it is computed from.
-
-    Args:
-        counts: the components of each scan; `count` is one a scan.
-        root: whether it is the root of a mean of squares.
-    """
-
-    name: str
-    unit: str
-    sums: str
-    counts: str
-    root: bool = False
-
-
-class ScanForm(NamedTuple):
-    """One of the two forms: the columns of a scan from its energies and the reference's (m,) [eV], and its metrics."""
-
-    evaluate: Callable[[Scan, Float, Float], dict[str, float]]
-    means: tuple[ScanMean, ...]
-
-    def averages(self, columns: Mapping[str, Float]) -> list[Average]:
-        """The metrics from the columns of the items.
-
-        Raises:
-            ValueError: a column is missing.
-        """
-        return [
-            Average(
-                m.name,
-                m.unit,
-                np.abs(stored_column(columns, m.sums)),
-                stored_column(columns, m.counts),
-                root=m.root,
-                baseline=columns.get(baseline_column(m.sums)),
-            )
-            for m in self.means
-        ]
+    fewest = FORMS[parameters.quantity].fewest
+    for scan in scans:
+        if len(scan.structures) < fewest:
+            raise ValueError(f"{where}: {scan.id}: {len(scan.structures)} structures, at least {fewest} are needed")
 
 
 OFF = "n_barriers_off"
-FORMS: Mapping[str, ScanForm] = {
-    "energy": ScanForm(
-        torsion,
-        (
-            ScanMean("profile_mae", "kcal/mol", "abs_sum", "n_points"),
-            ScanMean("profile_rmse", "kcal/mol", "sq_sum", "n_points", root=True),
-            ScanMean("barrier_mae", "kcal/mol", "barrier_error", "count"),
-        ),
-    ),
-    "stacking_fault": ScanForm(
-        stacking_fault,
-        (
-            ScanMean("energy_mae", "mJ/m²", "energy_error", "count"),
-            ScanMean("slope_mae", "", "slope_error", "count"),
-        ),
-    ),
-}
 
 
 def _table(rows: Sequence[Mapping[str, float]]) -> dict[str, Float]:

@@ -225,8 +225,8 @@ def test_folders_that_are_no_scans_are_refused(tmp_path: Path) -> None:
         import_scans(tmp_path / "nowhere", PBE)
     with pytest.raises(DatasetError, match=r"has no scan: one file called <name>\.extxyz each"):
         import_scans(tmp_path, PBE)
-    write(tmp_path / "ethane.extxyz", torsion(2))
-    with pytest.raises(DatasetError, match=r"ethane\.extxyz: structures: must have at least 3"):
+    write(tmp_path / "ethane.extxyz", torsion(1))
+    with pytest.raises(DatasetError, match=r"ethane\.extxyz: structures: must have at least 2"):
         import_scans(tmp_path, PBE)
     with pytest.raises(DatasetError, match=r"the card names no label set"):
         import_scans(tmp_path, card())
