@@ -20,7 +20,7 @@ from tasks.importing.import_checks import (
 )
 from tasks.importing.length_checks import doubtful_lengths
 from tasks.importing.reference_checks import doubtful_references, impossible_references
-from tasks.kinds.relaxed_geometries import ReferenceGeometries
+from tasks.kinds.relaxed_geometries import Comparison, ReferenceGeometries
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels
 
@@ -161,7 +161,7 @@ def _geometries(dataset: Dataset) -> dict[str, ValueRange]:
     """The distances of the starts from their reference geometries, and the errors of their volumes."""
     frames, values = dataset.frames, {}
     for name, geometries in dataset.geometries.items():
-        references = ReferenceGeometries(dataset.structures, geometries, "periodicity")
+        references = ReferenceGeometries(dataset.structures, geometries, Comparison("periodicity"))
         distances = references.distances(frames.positions, frames.cell, geometries.known)
         values[f"{name}: distance of the start [Å]"] = range_of(distances)
         volumes = references.volume_errors(frames.cell, geometries.known)

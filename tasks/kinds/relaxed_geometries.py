@@ -21,6 +21,19 @@ from tasks.trajectories.superposition import rmsd
 # Of the random displacements of starts: everyone gets the same.
 RATTLE_SEED = 20260101
 Matching = Literal["periodicity", "superposition"]
+ComparedAtoms = Literal["all", "heavy"]
+
+
+class Comparison(NamedTuple):
+    """How structures are compared with their references.
+
+    Args:
+        matching: `periodicity` superposes molecules alone, and matches others by their lattice.
+        atoms: `heavy` leaves hydrogen out.
+    """
+
+    matching: Matching
+    atoms: ComparedAtoms = "all"
 
 
 class RelaxedEnds(NamedTuple):
@@ -109,15 +122,11 @@ def read_ends(observation: Observation, frames: Frames) -> RelaxedEnds:
 
 
 class ReferenceGeometries(NamedTuple):
-    """The reference geometries of `structures`, and how others are compared with them.
-
-    Args:
-        matching: `periodicity` superposes molecules alone, and matches others by their lattice.
-    """
+    """The reference geometries of `structures`, and how others are compared with them."""
 
     structures: Structures
     geometries: Geometries
-    matching: Matching
+    comparison: Comparison
 
     def distances(self, positions: Float, cell: Float, chosen: Bool) -> Float:
         """(n,) root mean square distance [Å] from the reference of each structure of `chosen` (n,); NaN for others.
@@ -138,9 +147,14 @@ class ReferenceGeometries(NamedTuple):
         atoms, pbc = frames.atom_slice(index), frames.pbc[index]
         reference, reference_cell = self.geometries.positions[atoms], self.geometries.cell[index]
         fixed = fixed_atoms(self.structures)[atoms]
+        if self.comparison.atoms == "heavy":
+            heavy = frames.numbers[atoms] > 1
+            if not heavy.any():
+                raise ValueError(f"structure {index}: rmsd_of: heavy: has hydrogen alone: compare all atoms")
+            positions, reference, fixed = positions[heavy], reference[heavy], fixed[heavy]
         if fixed.any():
             vectors = nearest(positions - reference, reference_cell, pbc)[~fixed]
-        elif self.matching == "superposition" or not pbc.any():
+        elif self.comparison.matching == "superposition" or not pbc.any():
             return float(rmsd(positions[None], reference)[0])
         elif pbc.all():
             vectors = matched(crystal_displacements(positions, cell, reference, reference_cell), reference_cell, pbc)

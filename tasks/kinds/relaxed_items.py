@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tasks.datasets.card import Difference
 from tasks.datasets.dataset import Dataset
 from tasks.kinds.energy_differences import mean_errors, prefixes, summed, terms_of
-from tasks.kinds.relaxed_geometries import Matching, ReferenceGeometries, RelaxedEnds
+from tasks.kinds.relaxed_geometries import Comparison, ReferenceGeometries, RelaxedEnds
 from tasks.metrics.averages import Average
 from tasks.metrics.contributions import baseline_column, stored_column
 from tasks.metrics.failure_cost import SMALLEST_BASELINE
@@ -44,7 +44,7 @@ def relaxed_items(
     *,
     start: Frames,
     free_cell: Bool,
-    matching: Matching,
+    comparison: Comparison,
     unit: Unit,
 ) -> Items:
     """The items, with the columns that all metrics follow from.
@@ -61,7 +61,7 @@ def relaxed_items(
     rows: Sequence[Difference] = dataset.table.differences
     if label_set not in dataset.geometries and not rows:
         raise ValueError(f"{where}: {label_set}: there are neither reference geometries nor differences")
-    of_structures = _structure_columns(ends, dataset, label_set, start, free_cell, matching)
+    of_structures = _structure_columns(ends, dataset, label_set, start, free_cell, comparison)
     of_differences, cause = _difference_columns(ends, rows, label_set, unit, f"{where}: table.json: differences")
     columns: dict[str, Float] = {}
     for name, column in {**of_structures, **of_differences}.items():
@@ -78,7 +78,7 @@ def relaxed_items(
 
 
 def _structure_columns(
-    ends: RelaxedEnds, dataset: Dataset, label_set: str, start: Frames, free_cell: Bool, matching: Matching
+    ends: RelaxedEnds, dataset: Dataset, label_set: str, start: Frames, free_cell: Bool, comparison: Comparison
 ) -> dict[str, Float]:
     converged, ended = ends.cause == 0, (ends.cause == 0) | (ends.cause == Cause.NOT_CONVERGED)
     columns = {
@@ -89,9 +89,10 @@ def _structure_columns(
     }
     if label_set not in dataset.geometries:
         return columns
-    references = ReferenceGeometries(dataset.structures, dataset.geometries[label_set], matching)
+    references = ReferenceGeometries(dataset.structures, dataset.geometries[label_set], comparison)
     known = references.geometries.known
-    columns["rmsd"] = references.distances(ends.positions, ends.cell, converged)
+    columns["rmsd_at_end"] = references.distances(ends.positions, ends.cell, ended)
+    columns["rmsd"] = np.where(converged, columns["rmsd_at_end"], np.nan)
     columns[baseline_column("rmsd")] = references.distances(start.positions, start.cell, known)
     columns[COUNTS[RMSD]] = known.astype(np.float64)
     if (known & free_cell).any():

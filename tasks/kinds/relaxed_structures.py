@@ -36,9 +36,19 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import NonNegativeFloat, model_validator
 
+from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
-from tasks.kinds.relaxed_geometries import Matching, end_arrays, fixed_atoms, free_cells, read_ends, starts
+from tasks.kinds.relaxed_geometries import (
+    ComparedAtoms,
+    Comparison,
+    Matching,
+    end_arrays,
+    fixed_atoms,
+    free_cells,
+    read_ends,
+    starts,
+)
 from tasks.kinds.relaxed_items import NOT_CONVERGED, RMSD, STEPS, VOLUME, averages, mean_steps, metric_of, relaxed_items
 from tasks.metrics.averages import contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost
@@ -66,6 +76,7 @@ class RelaxedStructuresParameters(Parameters):
         rattle: random displacement of each free atom of the start [Å], the same for every model.
         unit: of the differences, and of baselines of them that the card states.
         matching: `superposition` superposes periodic structures, too (a molecule in a box).
+        rmsd_of: the atoms that are compared with a reference geometry.
     """
 
     relaxation: Relaxation = Relaxation()
@@ -75,6 +86,7 @@ class RelaxedStructuresParameters(Parameters):
     rattle: NonNegativeFloat = 0.0
     unit: Unit = "eV"
     matching: Matching = "periodicity"
+    rmsd_of: ComparedAtoms = later("all")
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -96,7 +108,7 @@ class RelaxedStructures:
 
     name: str = "relaxed_structures"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2  # since 2 the items have the distances of those that did not converge
     parameters: type[Parameters] = RelaxedStructuresParameters
     traits: Traits = Traits(
         title="relaxed structures",
@@ -168,7 +180,13 @@ class RelaxedStructures:
         )
         level = dataset.label_set(label_set)
         items = relaxed_items(
-            ends, dataset, level, start=start, free_cell=free_cell, matching=parameters.matching, unit=parameters.unit
+            ends,
+            dataset,
+            level,
+            start=start,
+            free_cell=free_cell,
+            comparison=Comparison(parameters.matching, parameters.rmsd_of),
+            unit=parameters.unit,
         )
         metrics: dict[str, Metric] = {}
         parts: list[MetricPart] = []

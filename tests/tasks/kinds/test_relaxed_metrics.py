@@ -253,3 +253,22 @@ def test_what_cannot_be_measured_is_named() -> None:
     rest = Observation({name: array for name, array in observed.arrays.items() if name != "converged"})
     with pytest.raises(ValueError, match="observation: converged is missing"):
         KIND.measure(rest, both(), parameters(), None)
+
+
+def test_heavy_atoms_alone_are_compared_and_also_where_the_steps_ran_out() -> None:
+    """Nothing moves: the reference's hydrogen is 1 Å away, its carbon and oxygen 0.1 Å farther apart."""
+    start = Atoms("COH", [(0, 0, 0), (0, 0, 1.2), (0, 0, 2.2)])
+    reference = Atoms("COH", [(0, 0, 0), (0, 0, 1.3), (0, 1, 2.3)])
+    dataset = relaxation_set([start], [reference])
+    still, pulled = InProcessCalculator(Constant()), InProcessCalculator(Constant(force=1.0))
+    converged = relax(dataset, still, rmsd_of="heavy").items
+    assert converged.columns["rmsd"] == pytest.approx(0.05)
+    assert converged.columns["rmsd_at_end"] == converged.columns["rmsd"]
+    assert relax(dataset, still).items.columns["rmsd"][0] > 0.2
+    stopped = relax(dataset, pulled, relaxation=TIGHT | {"max_steps": 1}).items
+    assert stopped.cause.tolist() == [Cause.NOT_CONVERGED]
+    assert np.isnan(stopped.columns["rmsd"][0])
+    assert np.isfinite(stopped.columns["rmsd_at_end"][0])
+    hydrogen = relaxation_set([Atoms("H2", [(0, 0, 0), (0, 0, 0.8)])], [Atoms("H2", [(0, 0, 0), (0, 0, 0.7)])])
+    with pytest.raises(ValueError, match="structure 0: rmsd_of: heavy: has hydrogen alone"):
+        relax(hydrogen, still, rmsd_of="heavy")
