@@ -26,6 +26,7 @@ from tasks.metrics.measurement import Measurement
 from tasks.quickstart.registry import BUILDERS
 from tasks.simulation.reaction_path import BandSettings
 from tasks.simulation.relaxation import Freedom, LastIterate, Relaxation, last_iterate
+from tests.world.session_lock import no_session
 
 pytestmark = pytest.mark.docker
 
@@ -79,14 +80,15 @@ def by_ase(engine: docker.DockerClient, reactions: list[list[Any]]) -> np.ndarra
         place.chmod(0o755)
         (place / "reactions.json").write_text(json.dumps([BAND.model_dump(), reactions]))
         (place / "script.py").write_text(BY_ASE)
-        output = engine.containers.run(
-            "lambench/xtb:latest",
-            remove=True,
-            user=NOBODY,
-            network_disabled=True,
-            entrypoint=["python3", "/lambench/script.py"],
-            volumes={str(place): {"bind": "/lambench", "mode": "ro"}},
-        )
+        with no_session():
+            output = engine.containers.run(
+                "lambench/xtb:latest",
+                remove=True,
+                user=NOBODY,
+                network_disabled=True,
+                entrypoint=["python3", "/lambench/script.py"],
+                volumes={str(place): {"bind": "/lambench", "mode": "ro"}},
+            )
     return np.array([json.loads(line) for line in output.decode().splitlines()])
 
 

@@ -23,6 +23,7 @@ from tasks.trajectories.superposition import rmsd
 from tests.judge.evaluation.container_numbers import LIMITS, example
 from tests.judge.evaluation.container_numbers import driver as driver
 from tests.tasks.kinds.relaxed_sets import relaxation_set
+from tests.world.session_lock import no_session
 
 pytestmark = pytest.mark.docker
 
@@ -78,12 +79,13 @@ def _by_ase(image: str) -> list[tuple[float, list[list[float]]]]:
         structures = [(atoms.numbers.tolist(), atoms.positions.tolist()) for atoms in starts()]
         (place / "structures.json").write_text(json.dumps(structures))
         (place / "script.py").write_text(BY_ASE)
-        output = connect_engine().containers.run(
-            image,
-            remove=True,
-            user=NOBODY,
-            entrypoint=["python3", "/lambench/script.py"],
-            volumes={str(place): {"bind": "/lambench", "mode": "ro"}},
-        )
+        with no_session():
+            output = connect_engine().containers.run(
+                image,
+                remove=True,
+                user=NOBODY,
+                entrypoint=["python3", "/lambench/script.py"],
+                volumes={str(place): {"bind": "/lambench", "mode": "ro"}},
+            )
     ends: list[tuple[float, list[list[float]]]] = json.loads(output)
     return ends

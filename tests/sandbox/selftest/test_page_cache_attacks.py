@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 
 import docker
@@ -13,7 +11,7 @@ import pytest
 
 from sandbox.driver import ColdStart
 from sandbox.drivers.docker_driver import DockerDriver
-from sandbox.rundir import RunDir, default_run_dir
+from sandbox.rundir import RunDir
 from sandbox.selftest.asking import PATIENCE, report
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.images import HostileImages
@@ -26,6 +24,7 @@ from sandbox.selftest.page_cache_attacks import (
     words_of,
 )
 from sandbox.selftest.run import run_attack
+from tests.world.session_lock import no_session
 
 pytestmark = [pytest.mark.docker, pytest.mark.together("selftest"), pytest.mark.timeout(600)]
 (ATTACK,) = PAGE_CACHE_ATTACKS
@@ -69,14 +68,6 @@ def attack_by(way: str) -> Attack:
     )
 
 
-@contextmanager
-def no_other_start() -> Iterator[None]:
-    """No container of another test starts: the host would forget what a container has looked up."""
-    with (default_run_dir() / "session.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 N_MESSAGES, N_TRIES = 4, 16
 
 
@@ -93,7 +84,7 @@ def test_what_a_container_has_looked_up(
     trial = Trial(driver, HostileImages().of(attack_by(way), driver))
     while len(rates) < N_MESSAGES or (cold_start == "off" and min(rates) > 0.3 and len(rates) < N_TRIES):
         sent = rng.integers(0, 2, N_BITS).astype(bool)
-        with no_other_start() if cold_start == "off" else nullcontext():
+        with no_session() if cold_start == "off" else nullcontext():
             DROP_CACHES.write_text("3")  # a host that needs memory forgets what it knows
             trial.run(lambda remote, sent=sent: report(remote, *words_of(sent)), **PATIENCE)
             read = trial.run(lambda remote: bits_of(report(remote)), **PATIENCE).value
