@@ -45,8 +45,8 @@ def audit_facts(suite: Suite) -> MlipAuditFacts | None:
     Raises:
         ScoringError: a task names a benchmark that MLIPAudit does not have, or that this judge does not measure.
     """
-    facts = load_mlipaudit()
-    named = {task.mlipaudit for task in suite.tasks if task.mlipaudit}
+    facts = load_mlipaudit(suite.mlipaudit_release)
+    named = {name for task in suite.tasks for name in task.mlipaudit}
     if unknown := sorted(named - set(_ERRORS)):
         known = ", ".join(_ERRORS)
         raise ScoringError(f"suite {suite.name}: mlipaudit: {', '.join(unknown)} is not measured: take one of {known}")
@@ -67,7 +67,7 @@ def audit_facts(suite: Suite) -> MlipAuditFacts | None:
 
 def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, AuditMetric]) -> dict[str, AuditMetric]:
     """A benchmark's metrics that the suite measures, each with a source that names the tasks."""
-    tasks = ", ".join(task.name for task in suite.tasks if task.mlipaudit == benchmark)
+    tasks = ", ".join(task.name for task in suite.tasks if benchmark in task.mlipaudit)
     return {
         name: metric.model_copy(update={"source": f"measured in {tasks}; threshold: {metric.source}"})
         for name, metric in metrics.items()
@@ -88,13 +88,13 @@ def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submis
     errors: dict[str, Mapping[str, _MetricErrors]] = {}
     incompatible: set[str] = set()
     for name, benchmark in facts.benchmarks.items():
-        tasks = [task for task in judged.suite.tasks if task.mlipaudit == name]
+        tasks = [task for task in judged.suite.tasks if name in task.mlipaudit]
         results = [judged.results.get((submission.id, task.name)) for task in tasks]
         verdicts = {None if result is None else result.verdict for result in results}
         if verdicts == {Verdict.UNSUPPORTED} and not benchmark.elements_per_item:
             incompatible.add(name)
         elif verdicts & {Verdict.OK, Verdict.UNSUPPORTED}:
-            tables = [_task_errors(judged, submission.id, task, facts) for task in tasks]
+            tables = [_task_errors(judged, submission.id, task, name, facts) for task in tasks]
             readable = [table for table in tables if table is not None]
             if len(readable) < len(tables):
                 return ScoreTrees()
@@ -141,13 +141,15 @@ class _MetricErrors(NamedTuple):
     clusters: tuple[str, ...] | None
 
 
-def _task_errors(judged: Judged, key: str, task: Task, facts: MlipAuditFacts) -> dict[str, _MetricErrors] | None:
+def _task_errors(
+    judged: Judged, key: str, task: Task, benchmark: str, facts: MlipAuditFacts
+) -> dict[str, _MetricErrors] | None:
     """By metric, a model's errors in one task of a benchmark; None if its items cannot be read.
 
     If the verdict is not OK, every item has failed; if it is UNSUPPORTED, every item has unsupported elements.
     """
     result, ok = judged.results.get((key, task.name)), judged.ok(key, task.name)
-    units = {name: metric.unit for name, metric in facts.benchmarks[task.mlipaudit].metrics.items()}
+    units = {name: metric.unit for name, metric in facts.benchmarks[benchmark].metrics.items()}
     if ok is None:
         unsupported = result is not None and result.verdict is Verdict.UNSUPPORTED
         n = judged.n_items(task.name)
@@ -159,7 +161,7 @@ def _task_errors(judged: Judged, key: str, task: Task, facts: MlipAuditFacts) ->
     items = judged.items(ok, "no MLIPAudit score")
     if items is None:
         return None
-    columns = _ERRORS[task.mlipaudit]
+    columns = _ERRORS[benchmark]
     return {metric: _errors(items, columns[metric], ok, unit) for metric, unit in units.items()}
 
 

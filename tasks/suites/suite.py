@@ -29,6 +29,7 @@ MODEL_DOMAINS: Mapping[str, Domain] = {
 }
 FAILED_SHARE = 0.5
 MAX_NAME = 60
+MLIPAUDIT_RELEASE = "mlipaudit"  # 0.1.0 to 0.1.4
 TRIVIAL = "composition-only"  # the reference that every suite has
 
 
@@ -48,7 +49,7 @@ class Task:
         model_domain: the domain that the model gets: one of the container contract, and the data set's.
         failed_share: if more than this share of the items fails, the task stops with TOO_MANY_FAILURES.
         release_name: the name of the task in the published tables of the release.
-        mlipaudit: the benchmark of MLIPAudit whose thresholds apply to its errors; empty: none.
+        mlipaudit: the benchmarks of MLIPAudit whose thresholds apply to its errors; one run may be that of several.
         source: where the data set is available, in one line.
         import_lines: the commands that import it.
     """
@@ -62,7 +63,7 @@ class Task:
     model_domain: Domain
     failed_share: float = FAILED_SHARE
     release_name: str = ""
-    mlipaudit: str = ""
+    mlipaudit: tuple[str, ...] = ()
     source: str = ""
     import_lines: tuple[str, ...] = ()
 
@@ -105,6 +106,7 @@ class Suite:
     Args:
         release: the release of LAMBench's scoring with which its tasks were published; empty: none.
         references: methods whose published errors are shown beside the models.
+        mlipaudit_release: the file of MLIPAudit's scoring that the tasks' benchmarks are of.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Suite:
     tasks: tuple[Task, ...]
     release: str = ""
     references: tuple[StatedReference, ...] = ()
+    mlipaudit_release: str = MLIPAUDIT_RELEASE
 
 
 def _as_lines(value: Any) -> Any:
@@ -133,7 +136,7 @@ class _StatedTask(CardPart):
     parameters: dict[str, Any] = Field(default_factory=dict)
     failed_share: Share | None = None
     release_name: str = ""
-    mlipaudit: str = ""
+    mlipaudit: Lines = ()
     source: str = ""
     import_lines: Lines = Field((), alias="import")
 
@@ -154,12 +157,17 @@ class _StatedSuite(CardPart):
     domains: Annotated[dict[str, Domain], Field(min_length=1)] = Field(default_factory=lambda: dict(MODEL_DOMAINS))
     tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
     references: tuple[_StatedReference, ...] = ()
+    mlipaudit_release: str = MLIPAUDIT_RELEASE
 
 
 def packaged_suites() -> tuple[str, ...]:
     """The names of the suites that come with the judge."""
     entries = resources.files("tasks.suites").iterdir()
     return tuple(sorted(e.name.removesuffix(".toml") for e in entries if e.name.endswith(".toml")))
+
+
+def _packaged_text(name: str) -> str:
+    return (resources.files("tasks.suites") / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load_suite(name_or_path: str | Path) -> Suite:
@@ -170,8 +178,7 @@ def load_suite(name_or_path: str | Path) -> Suite:
     """
     source = str(name_or_path)
     if source in packaged_suites():
-        text = (resources.files("tasks.suites") / f"{source}.toml").read_text(encoding="utf-8")
-        return read_suite(text, f"{source}.toml")
+        return read_suite(_packaged_text(source), f"{source}.toml")
     try:
         text = Path(source).read_text(encoding="utf-8")
     except OSError as error:
@@ -189,7 +196,7 @@ def read_suite(text: str, source: str) -> Suite:
         SuiteError: one line that names source and field.
     """
     try:
-        stated = _StatedSuite.model_validate(tomllib.loads(text))
+        stated = _StatedSuite.model_validate(_extended(tomllib.loads(text), source))
     except ValidationError as error:
         raise SuiteError(f"{source}: {one_line(error)}") from None
     except (ValueError, RecursionError) as error:  # tomllib's own, and those of Python's limits on digits and depth
@@ -199,7 +206,37 @@ def read_suite(text: str, source: str) -> Suite:
         if name in names[:index]:
             raise SuiteError(f"{source}: tasks.{index}.name: {name} is there twice")
     tasks = tuple(_task(task, stated, f"{source}: tasks.{i} ({task.name})") for i, task in enumerate(stated.tasks))
-    return Suite(stated.name, stated.version, stated.title, tasks, stated.release, _references(stated, source))
+    references = _references(stated, source)
+    return Suite(stated.name, stated.version, stated.title, tasks, stated.release, references, stated.mlipaudit_release)
+
+
+def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
+    """The tables of a suite that extends a packaged one: its tasks with the stated changes, then those of its own.
+
+    Raises:
+        SuiteError: the other suite, or a changed task, does not exist.
+    """
+    name, changes = stated.pop("extends", None), stated.pop("changes", {})
+    if name is None:
+        if changes:
+            raise SuiteError(f"{source}: changes: are of the tasks of another suite: state extends")
+        return stated
+    if name not in packaged_suites():
+        raise SuiteError(f"{source}: extends: there is no {name!r}, but {', '.join(packaged_suites())}")
+    base = _extended(tomllib.loads(_packaged_text(name)), f"{name}.toml")
+    names = [task["name"] for task in base["tasks"]]
+    if not isinstance(changes, dict) or not all(isinstance(change, dict) for change in changes.values()):
+        raise SuiteError(f"{source}: changes: must be a table for each changed task")
+    if unknown := [task for task in changes if task not in names]:
+        raise SuiteError(f"{source}: changes.{unknown[0]}: {name} has no such task, but {', '.join(names)}")
+    tasks = [_changed(task, changes.get(task["name"], {})) for task in base["tasks"]]
+    return {**base, **stated, "tasks": [*tasks, *stated.get("tasks", [])]}
+
+
+def _changed(task: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """A task with other fields; of its parameters those that are not stated stay."""
+    parameters = {**task.get("parameters", {}), **change.get("parameters", {})}
+    return {**task, **change, **({"parameters": parameters} if parameters else {})}
 
 
 def _references(stated: _StatedSuite, source: str) -> tuple[StatedReference, ...]:

@@ -158,7 +158,7 @@ def _score_lines(board: Leaderboard, task: Task, shares: Shares) -> tuple[ScoreL
     for key, label in OTHERS.items():
         if key in row.scores:
             label += "" if key == names.ML_PEG else _shared(board, task)
-            counted = other_counts(row.scores[key], {task.name, task.mlipaudit} - {""})
+            counted = other_counts(row.scores[key], {task.name, *task.mlipaudit})
             entries += [(label, part, "0") for part in counted]
     return tuple(
         ScoreLine(score, part.metric, part.share, part.term.rule, held_against(part.term), worst)
@@ -174,7 +174,7 @@ def _mean_of_runs(score: TaskScore) -> tuple[Counted, ...]:
 
 def _shared(board: Leaderboard, task: Task) -> str:
     """The other tasks of the same benchmark of MLIPAudit, in words; empty if there are none."""
-    others = [other.name for other in board.suite.tasks if other is not task and other.mlipaudit == task.mlipaudit]
+    others = [other.name for other in board.suite.tasks if other is not task and {*other.mlipaudit} & {*task.mlipaudit}]
     return f", together with {', '.join(others)}" if task.mlipaudit and others else ""
 
 

@@ -68,7 +68,7 @@ def test_other_schemes(store: LocalStore, tmp_path: Path) -> None:
 
 def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
     """Scores of errors of 0.5 and 2 kcal/mol with a threshold of 1, and of a failed item: 1, exp(−3) and 0."""
-    audited = replace(TWO.tasks[0], mlipaudit="noncovalent_interactions")
+    audited = replace(TWO.tasks[0], mlipaudit=("noncovalent_interactions",))
     model = submission("alpha")
     judged = result(model, audited, {"mae": error(0.1, "eV", n_failed=1)}, notes={"items in": "kcal/mol"})
     save(store, [model], [judged])

@@ -41,7 +41,7 @@ def items(errors: Sequence[float], causes: Sequence[Cause] | None = None, **colu
 
 
 def audited(name: str, benchmark: str, kind: str = "energy_differences") -> Task:
-    return replace(task(name, kind, "Molecules"), mlipaudit=benchmark)
+    return replace(task(name, kind, "Molecules"), mlipaudit=(benchmark,) if benchmark else ())
 
 
 S22 = audited("s22", "noncovalent_interactions")

@@ -37,9 +37,9 @@ LAWFUL = replace(
     SUITE,
     tasks=(
         *(t for t in SUITE.tasks if t.name != "barriers"),
-        replace(TASKS["barriers"], mlipaudit="reactivity"),
-        replace(task("complexes", "energy_differences", "Molecules"), mlipaudit="noncovalent_interactions"),
-        replace(task("more-barriers", "energy_differences", "Catalysis"), mlipaudit="reactivity"),
+        replace(TASKS["barriers"], mlipaudit=("reactivity",)),
+        replace(task("complexes", "energy_differences", "Molecules"), mlipaudit=("noncovalent_interactions",)),
+        replace(task("more-barriers", "energy_differences", "Catalysis"), mlipaudit=("reactivity",)),
     ),
 )
 MODELS = (A, B, submission("gamma"))

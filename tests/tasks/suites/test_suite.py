@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tasks.datasets.dataset import load_dataset
+from tasks.kinds.dynamics import DynamicsParameters
 from tasks.kinds.nve import NveParameters
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import SuiteError, load_suite, packaged_suites, read_suite
@@ -127,7 +129,7 @@ def test_what_a_task_says_for_readers_and_scoring() -> None:
     lines = 'release_name = "NVE"\nmlipaudit = "reactivity"\nsource = "LAMBench"\nimport = "judge data import x"\n'
     task = read_suite(GOOD + lines, "a").tasks[0]
     assert (task.release_name, task.source, task.import_lines) == ("NVE", "LAMBench", ("judge data import x",))
-    assert task.mlipaudit == "reactivity"
+    assert task.mlipaudit == ("reactivity",)
     assert read_suite(GOOD.replace("title", 'release = "lambench-0.3.1"\ntitle'), "a").release == "lambench-0.3.1"
     two = read_suite(GOOD + 'import = ["first", "second"]\n', "a").tasks[0]
     assert two.import_lines == ("first", "second")
@@ -190,3 +192,43 @@ def test_release_0_3_1_as_published() -> None:
     assert set(properties) == set(published["pc"]["tasks"])
     for name, stated in published["pc"]["tasks"].items():
         assert properties[name].domain == stated["domain"]
+
+
+def test_a_suite_extends_a_packaged_one_with_changes_by_task() -> None:
+    text = 'name = "mine"\nversion = "1"\ntitle = "Mine"\nextends = "physicality"\n'
+    (base,) = load_suite("physicality").tasks
+    (same,) = read_suite(text, "mine.toml").tasks
+    assert same == base
+    changed = read_suite(text + "[changes.physicality]\ntime_limit_s = 5\n", "mine.toml")
+    assert changed.tasks == (replace(base, time_limit_s=5.0),)
+    assert changed.name == "mine"
+    own = read_suite(text + GOOD[GOOD.index("[[tasks]]") :], "mine.toml")
+    assert [task.name for task in own.tasks] == ["physicality", "drift"]
+    for line, fault in (
+        ('extends = "none"', r"mine.toml: extends: there is no 'none', but gscdb"),
+        ('extends = "physicality"\n[changes.other]\ntime_limit_s = 5', r"changes\.other: physicality has no such task"),
+        ('extends = "physicality"\nchanges = [1]', "changes: must be a table for each changed task"),
+        ("[changes.physicality]\ntime_limit_s = 5", "changes: are of the tasks of another suite: state extends"),
+    ):
+        with pytest.raises(SuiteError, match=fault):
+            read_suite(text.replace('extends = "physicality"', line), "mine.toml")
+
+
+def test_the_run_modes_of_mlipaudit_measure_all_18_benchmarks_and_share_what_is_the_same() -> None:
+    whole, fast, dev = (load_suite(name) for name in ("mlipaudit", "mlipaudit-fast", "mlipaudit-dev"))
+    for suite in (whole, fast, dev):
+        assert (
+            sum(len(task.mlipaudit) for task in suite.tasks) == len({n for t in suite.tasks for n in t.mlipaudit}) == 18
+        )
+        assert [task.name for task in suite.tasks] == [task.name for task in whole.tasks]
+    same = {t.name for t in whole.tasks if t in fast.tasks}
+    assert {t.name for t in whole.tasks} - same == {"water", "solvents", "stability", "proteins"}
+    assert not [t.name for t in whole.tasks if t in dev.tasks]
+    water = next(task for task in fast.tasks if task.name == "water").parameters
+    assert isinstance(water, DynamicsParameters)
+    assert (water.steps, water.store_every, water.temperature_k, water.adapts_throughout) == (
+        250_000,
+        250,
+        295.15,
+        True,
+    )
