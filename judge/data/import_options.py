@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tasks.datasets.card import Domain
+from tasks.importing.mlipaudit.content import RunMode
 from tasks.kind import ImportFormat
 
 FILES = frozenset({"extxyz", "traj", "db", "structures"})
@@ -26,7 +27,7 @@ class ImportOptions:
 
     name: str
     version: str
-    domain: Domain
+    domain: Domain | None
     label_set: str
     theory: str
     dispersion: bool
@@ -54,7 +55,8 @@ _FORMATS = (
     "relaxed geometries and energies: relaxed-structures; "
     "energy differences: reactions; energy profiles: scans; reaction paths: reaction-paths; "
     "elasticity and compression: crystals; phonons: phonopy; "
-    "structures alone (dynamics, timing): structures; and the formats of installed kinds"
+    "structures alone (dynamics, timing): structures; the formats of installed kinds; "
+    "mlipaudit: every benchmark of MLIPAudit, as its archives unpack, with cards of their own"
 )
 _UNITS = (
     "of extxyz, traj and db, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list like "
@@ -71,7 +73,7 @@ PathArgument = Annotated[Path, typer.Argument(help="a file (extxyz, traj, db, st
 
 Name = Annotated[str, typer.Option(help="lower-case letters, digits and dashes")]
 Version = Annotated[str, typer.Option(help="increase it with every change")]
-DomainOption = Annotated[Domain, typer.Option(help="the domain of the structures")]
+DomainOption = Annotated[Domain | None, typer.Option(help="the domain of the structures")]
 LabelSetName = Annotated[
     str, typer.Option(help="the name by which submissions declare this level of theory; none for structures")
 ]
@@ -91,6 +93,10 @@ Cluster = Annotated[str | None, typer.Option(metavar="composition|group|info:FIE
 
 Temperature = Annotated[float | None, typer.Option(min=1, help="phonopy: K of the sums (default 300)")]
 Mesh = Annotated[float | None, typer.Option(min=1, help="phonopy: length of the mesh of wave vectors, Å (default 100)")]
+
+_MODE = "mlipaudit: which systems; data sets of subsets have the mode in their names; 2025: those of the paper"
+Mode = Annotated[RunMode | None, typer.Option(help=f"{_MODE} (default: standard)")]
+Only = Annotated[list[str] | None, typer.Option(metavar="BENCHMARK", help="mlipaudit: this benchmark; repeatable")]
 
 _SAME = "labels at another level, of the same structures in the same order; repeatable"
 Also = Annotated[list[str] | None, typer.Option(metavar="LABELSET=PATH", help=_SAME)]

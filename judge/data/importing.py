@@ -107,7 +107,14 @@ def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedD
 
 
 def card_of(options: ImportOptions) -> Card:
-    """The card, without the fields that follow from the structures."""
+    """The card, without the fields that follow from the structures.
+
+    Raises:
+        DatasetError: an option is missing or wrong; one line that names it.
+    """
+    if not options.name or not options.version or options.domain is None:
+        missing = next(each for each in ("name", "version", "domain") if not getattr(options, each))
+        raise DatasetError(f"--{missing}: is missing: judge data import --help says what it is")
     sets: dict[str, LabelSet] = {}
     if options.label_set:
         sets = _label_sets(options)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from judge.cli.maintainer.mlipaudit_import import MLIPAUDIT, import_layout
 from judge.config import load_settings
 from judge.data import import_options as opt
 from judge.data.importing import ImportedDataset, by_label_set, import_dataset
@@ -29,9 +30,9 @@ BROKEN = 1
 def import_command(
     format: opt.FormatArgument,
     path: opt.PathArgument,
-    name: opt.Name,
-    version: opt.Version,
-    domain: opt.DomainOption,
+    name: opt.Name = "",
+    version: opt.Version = "",
+    domain: opt.DomainOption = None,
     label_set: opt.LabelSetName = "",
     theory: opt.Theory = "",
     dispersion: opt.Dispersion = False,
@@ -43,6 +44,8 @@ def import_command(
     cluster: opt.Cluster = None,
     temperature: opt.Temperature = None,
     mesh: opt.Mesh = None,
+    mode: opt.Mode = None,
+    only: opt.Only = None,
     also: opt.Also = None,
     also_theory: opt.AlsoTheory = None,
     also_dispersion: opt.AlsoDispersion = None,
@@ -80,6 +83,11 @@ def import_command(
         also_d3=by_label_set("--also-d3", also_d3),
         also_units=by_label_set("--also-units", also_units),
     )
+    if format == MLIPAUDIT:
+        import_layout(path, mode or "standard", only or [], options, trust_ranges)
+        return
+    if mode or only:
+        raise DatasetError(f"--{'mode' if mode else 'only'}: is for {MLIPAUDIT}, not for {format}; leave it out")
     imported = import_dataset(format, path, options)
     _print_summary(imported, path, trust_ranges)
     print(f"Written to {save_dataset(imported.dataset, load_settings().data)}")
