@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tasks.datasets.card import DatasetError
 from tasks.datasets.dataset import Dataset
-from tasks.importing.mlipaudit import energies, geometries
+from tasks.importing.mlipaudit import energies, geometries, liquids, proteins
 from tasks.importing.mlipaudit.content import BenchmarkContent, RunMode, stated_cards
 from tasks.importing.mlipaudit.layout import BenchmarkFiles, MissingFiles
 
@@ -44,6 +44,16 @@ READERS: Mapping[str, BenchmarkReader] = {
     "tautomers": BenchmarkReader(energies.tautomers),
     "reactivity": BenchmarkReader(energies.reactivity),
     "nudged_elastic_band": BenchmarkReader(geometries.nudged_elastic_band),
+    "water_radial_distribution": BenchmarkReader(liquids.water_radial_distribution, (), "water_density"),
+    "solvent_radial_distribution": BenchmarkReader(
+        liquids.solvent_radial_distribution, ("fast", "dev"), "solvent_density"
+    ),
+    "nve_energy_conservation": BenchmarkReader(
+        proteins.nve_energy_conservation, folders=("stability", "water_radial_distribution")
+    ),
+    "stability": BenchmarkReader(proteins.stability, ("fast", "dev")),
+    "inference_speed": BenchmarkReader(proteins.inference_speed, folders=("scaling",)),
+    "folding_stability": BenchmarkReader(proteins.folding_stability, ("fast", "dev", "2025"), "sampling"),
 }
 
 
@@ -98,7 +108,7 @@ def _import_benchmark(folder: Path, name: str, reader: BenchmarkReader, mode: Ru
         content = reader.read(BenchmarkFiles(folder, folders, mode))
         dataset = content.dataset(dataset_name(name, mode))
     except MissingFiles as error:
-        return ImportedBenchmark(title, missing=f"{error} (in {' or '.join(str(folder / each) for each in folders)})")
+        return ImportedBenchmark(title, missing=f"{error} (in {' or '.join(folders)})")
     except DatasetError as error:
         return ImportedBenchmark(title, fault=str(error))
     whole = mode not in reader.subsets or mode == "2025"

@@ -28,7 +28,7 @@ def test_what_is_there_is_imported_and_the_rest_is_named(data_world: World, layo
     (layout / "tautomers" / "tautobase_2792.json").unlink()
     status, output, _ = run("import", "mlipaudit", str(layout))  # the others are there with the same content
     assert status == 0
-    assert f"missing  tautomers: tautobase_2792.json (in {layout / 'tautomers'})" in output
+    assert "missing  tautomers: tautobase_2792.json (in tautomers)" in output
 
 
 def test_files_at_fault_are_named_and_the_others_imported(data_world: World, layout: Path) -> None:
