@@ -157,7 +157,6 @@ FORMS: Mapping[str, ScanForm] = {
             ScanMean("profile_rmse", "kcal/mol", "sq_sum", "n_points", root=True),
             ScanMean("barrier_mae", "kcal/mol", "barrier_error", "count"),
         ),
-        fewest=3,
     ),
     "stacking_fault": ScanForm(
         stacking_fault,

@@ -53,9 +53,7 @@ def test_a_failed_structure_costs_its_scan(parameters: EnergyProfilesParameters)
     assert charged > before
 
 
-@pytest.mark.parametrize("quantity", ["energy", "stacking_fault"])
-def test_a_curve_needs_three_points(quantity: str) -> None:
-    stated = EnergyProfilesParameters.model_validate({"quantity": quantity})
-    area = {"area": 1.0} if quantity == "stacking_fault" else {}
+def test_a_slope_needs_three_points() -> None:
+    fault = EnergyProfilesParameters(quantity="stacking_fault")
     with pytest.raises(ValueError, match="s: 2 structures, at least 3 are needed"):
-        KIND.measure(observed(np.zeros(2)), profiles(scan("s", 0, [0.0, 1.0], **area)), stated, None)
+        KIND.measure(observed(np.zeros(2)), profiles(scan("s", 0, [0.0, 1.0], area=1.0)), fault, None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
@@ -88,6 +88,24 @@ def energies(n_frames: int = 1001) -> tuple[Float, Float, Float]:
     kinetic = 1.8 + rng.normal(0.0, 0.2, n_frames)
     total = -3000.0 + 0.004 * times + rng.normal(0.0, 0.002, n_frames)
     return times, total - kinetic, kinetic
+
+
+def conformers(data: Path) -> list[dict[str, Any]]:
+    """The molecules of `conformer_selection`, each with six shaken conformers and energies [kcal/mol] from a seed."""
+    molecules = json.loads((data / "conformer_selection" / "wiggle150_dataset.json").read_text())
+    rng, made = np.random.default_rng(7), []
+    for molecule in molecules:
+        start = np.array(molecule["conformer_coordinates"][0])
+        shaken = start + rng.normal(0.0, 0.02, (6, *start.shape))
+        energies = rng.uniform(0.0, 30.0, 6).round(3)
+        made.append(
+            {
+                **molecule,
+                "dft_energy_profile": (energies - energies.min()).tolist(),
+                "conformer_coordinates": shaken.round(6).tolist(),
+            }
+        )
+    return made
 
 
 def _one(path: Path) -> Atoms:
