@@ -39,6 +39,17 @@ class ByGroup(StrEnum):
     VALUES = "values averaged, failed left out"
 
 
+class ReferenceTime(ReleasePart):
+    """The time of one energy and its forces that is held against a model's: `ms` + `ms_per_atom` × atoms."""
+
+    ms: Positive
+    ms_per_atom: Positive
+
+    def of(self, n_atoms: float) -> float:
+        """[ms] of a structure."""
+        return self.ms + self.ms_per_atom * n_atoms
+
+
 class AuditMetric(ReleasePart):
     """How one metric of a benchmark is scored.
 
@@ -51,6 +62,12 @@ class AuditMetric(ReleasePart):
         by_group: items belong to groups, e.g. residues to their type; None: they do not.
         one_failure_is_all: True: one failed item makes the whole metric 0.
         one_nan_is_all: True: one item that the model answered with NaN does.
+        one_error_is_all: True: one item for which the model raised does.
+        one_set_is_all: True: a set of items of which all failed does.
+        as_seen: True: values as the program sees them (`Measured.seen`).
+        leaves_out_unsupported: True: items with unsupported elements are left out; False: they count 0.
+        alpha: how steeply scores fall; None: as in the whole release.
+        reference_time: values are times over this.
     """
 
     unit: Text
@@ -64,6 +81,12 @@ class AuditMetric(ReleasePart):
     by_group: ByGroup | None = None
     one_failure_is_all: bool = False
     one_nan_is_all: bool = False
+    one_error_is_all: bool = False
+    one_set_is_all: bool = False
+    as_seen: bool = False
+    leaves_out_unsupported: bool = False
+    alpha: Positive | None = None
+    reference_time: ReferenceTime | None = None
 
     @model_validator(mode="after")
     def _can_be_scored(self) -> Self:
@@ -117,6 +140,10 @@ class Override(ReleasePart):
     by_group: ByGroup | None = None
     one_failure_is_all: bool | None = None
     one_nan_is_all: bool | None = None
+    one_error_is_all: bool | None = None
+    one_set_is_all: bool | None = None
+    as_seen: bool | None = None
+    leaves_out_unsupported: bool | None = None
 
 
 class Slip(ReleasePart):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, isfinite
 from typing import NamedTuple
 
@@ -31,6 +31,9 @@ class Measured:
         n_unsupported: number of items that were left out because of unsupported elements, not among the values.
         groups: by item, if the metric has groups.
         any_nan: whether the model answered an item with NaN; a NaN among listed values says so too.
+        any_error: whether the model raised for an item.
+        sets: by item, the set that it belongs to, if the benchmark has several.
+        seen: by item, the value as MLIPAudit's program has it, where that differs from the right one.
     """
 
     values: Sequence[Item] | Float
@@ -39,6 +42,9 @@ class Measured:
     n_unsupported: int = 0
     groups: Sequence[str] | None = None
     any_nan: bool = False
+    any_error: bool = False
+    sets: Sequence[str] | None = None
+    seen: Sequence[Item] | Float | None = None
 
     @property
     def answered_nan(self) -> bool:
@@ -70,17 +76,22 @@ def scored(
 
     Args:
         where: release, benchmark and metric, for error messages.
-        count_unsupported: True: items with unsupported elements count 0; False: they are left out.
+        count_unsupported: True: items with unsupported elements count 0, unless the metric leaves them out.
 
     Raises:
         ScoringError: see `checked`.
     """
+    if metric.as_seen and measured.seen is not None:
+        measured = replace(measured, values=measured.seen)
+    alpha = metric.alpha or alpha
     values = checked(measured, metric, where)
     if isinstance(measured.values, np.ndarray):
         failed = np.isnan(values)
     else:
         failed = np.array([item is None for item in measured.values], dtype=bool)
-    n_zero = measured.n_failed + (measured.n_unsupported if count_unsupported else 0)
+    n_zero = measured.n_failed + (
+        measured.n_unsupported if count_unsupported and not metric.leaves_out_unsupported else 0
+    )
     succeeded = np.isfinite(values)
     n_items = len(values) + n_zero
     if not n_items:
@@ -88,7 +99,10 @@ def scored(
     value = _mean_score(values, failed, measured.groups, metric, alpha, n_zero)
     if metric.one_failure_is_all and (failed.any() or measured.n_failed):
         value = 0.0
-    if metric.one_nan_is_all and measured.answered_nan:
+    nan_is_all, error_is_all = metric.one_nan_is_all, metric.one_error_is_all
+    if (nan_is_all and measured.answered_nan) or (error_is_all and measured.any_error):
+        value = 0.0
+    if metric.one_set_is_all and measured.sets and _a_set_failed(measured.sets, succeeded):
         value = 0.0
     if not succeeded.any():
         return Scored(value, None, None, n_items, n_items)
@@ -97,6 +111,11 @@ def scored(
     uncharged = _mean_score(kept, np.zeros(len(kept), dtype=bool), groups, metric, alpha, 0)
     n_failed = n_items - len(kept)
     return Scored(value, uncharged, fsum(kept / len(kept)), n_items, n_failed)
+
+
+def _a_set_failed(sets: Sequence[str], succeeded: NDArray[np.bool_]) -> bool:
+    """Whether there is a set of which no item succeeded."""
+    return set(sets) != {name for name, ok in zip(sets, succeeded, strict=True) if ok}
 
 
 def checked(measured: Measured, metric: AuditMetric, where: str) -> Float:
@@ -111,6 +130,8 @@ def checked(measured: Measured, metric: AuditMetric, where: str) -> Float:
     for name, count in (("n_failed", measured.n_failed), ("n_unsupported", measured.n_unsupported)):
         if count < 0:
             raise ScoringError(f"{where}: {name} {count} is negative")
+    if measured.sets is not None and len(measured.sets) != len(measured.values):
+        raise ScoringError(f"{where}: sets: {len(measured.sets)} for {len(measured.values)} items; give one for each")
     if not len(measured.values) + measured.n_failed + measured.n_unsupported:
         raise ScoringError(f"{where}: values: no items; give None for each that failed")
     _check_groups(measured, metric, where)
@@ -201,4 +222,4 @@ def _mean_score(
 def scores_of_items(values: Float, metric: AuditMetric, alpha: float) -> Float:
     """(n,) the score of each item of a metric, from its value (n,) in the metric's unit; 0 if that is NaN."""
     limit = 1.0 if metric.rule is Rule.SCORE or metric.threshold is None else metric.threshold
-    return item_scores(values * metric.factor, limit, alpha, metric.direction, metric.rule)
+    return item_scores(values * metric.factor, limit, metric.alpha or alpha, metric.direction, metric.rule)

@@ -13,6 +13,7 @@ from scoring.errors import ScoringError
 
 Float = NDArray[np.float64]
 ALPHA = 3.0
+HILL_EXPONENT = 1.5  # of the speed score of MLIPAudit 0.1.8
 
 
 class Rule(StrEnum):
@@ -22,6 +23,8 @@ class Rule(StrEnum):
     """1 up to the threshold t, exp(-alpha (x - t)/t) beyond."""
     DECAY = "decay"
     """exp(-alpha x/t): perfect only at 0."""
+    HILL = "Hill"
+    """1/(1 + (x/t)^1.5): a half at t."""
     STEP = "step"
     """1 below t, else 0."""
     SCORE = "score"
@@ -75,6 +78,8 @@ def _scores(x: Float, t: float, alpha: float, direction: Direction, rule: Rule) 
                 return np.asarray(np.exp(-alpha * np.maximum(beyond, 0.0) / t))
             case Rule.DECAY:
                 return np.asarray(np.exp(-alpha * x / t))
+            case Rule.HILL:
+                return np.asarray(1.0 / (1.0 + (x / t) ** HILL_EXPONENT))
             case Rule.STEP:
                 return np.asarray(np.where(x < t, 1.0, 0.0))
             case Rule.SCORE:

@@ -11,7 +11,7 @@ import numpy as np
 from scoring.errors import ScoringError
 from scoring.mlipaudit.facts import AuditMetric, Benchmark, ByGroup, MlipAuditFacts
 from scoring.mlipaudit.measured import Measured, Scored, scored
-from scoring.mlipaudit.soft_threshold import Direction, Float, Rule
+from scoring.mlipaudit.soft_threshold import HILL_EXPONENT, Direction, Float, Rule
 from scoring.names import Variant
 from scoring.term import Term, explain
 from scoring.tree import Leaf, Node, RawMetric, Scale
@@ -224,12 +224,14 @@ class _Scheme(NamedTuple):
 
 
 def _in_words(metric: AuditMetric, alpha: float) -> str:
+    alpha = metric.alpha or alpha
     t = f"t = {metric.threshold}" + ("" if metric.limit_unit == "1" else f" {metric.limit_unit}")
     beyond = "x - t" if metric.direction is Direction.SMALLER_IS_BETTER else "t - x"
     good = "up to" if metric.direction is Direction.SMALLER_IS_BETTER else "from"
     item = {
         Rule.SOFT_THRESHOLD: f"1 {good} t, else exp(-{alpha:g} ({beyond})/t), {t}",
         Rule.DECAY: f"exp(-{alpha:g} x/t), {t}",
+        Rule.HILL: f"1/(1 + (x/t)^{HILL_EXPONENT:g}), {t}",
         Rule.STEP: f"1 below t, else 0, {t}",
         Rule.SCORE: "the value itself",
     }[metric.rule]
@@ -247,7 +249,12 @@ def _facts(metric: AuditMetric, alpha: float) -> tuple[tuple[str, float | str], 
     direction = ("direction", str(Direction.LARGER_IS_BETTER if metric.rule is Rule.SCORE else metric.direction))
     if metric.threshold is None:
         return (direction,)
-    return ("threshold", metric.threshold), ("threshold unit", metric.limit_unit), ("alpha", alpha), direction
+    return (
+        ("threshold", metric.threshold),
+        ("threshold unit", metric.limit_unit),
+        ("alpha", metric.alpha or alpha),
+        direction,
+    )
 
 
 def _measured_facts(result: Scored, values: Measured, metric: AuditMetric) -> tuple[tuple[str, float | str], ...]:

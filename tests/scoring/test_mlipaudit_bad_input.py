@@ -176,7 +176,7 @@ def test_facts_that_do_not_fit(old: str, new: str, message: str) -> None:
 
 
 def test_a_release_that_is_not_packaged() -> None:
-    with pytest.raises(ScoringError, match=r"^release mlipaudit-9: not known; one of mlipaudit$"):
+    with pytest.raises(ScoringError, match=r"^release mlipaudit-9: not known; one of mlipaudit, mlipaudit-0.1.8$"):
         load_mlipaudit("mlipaudit-9")
 
 

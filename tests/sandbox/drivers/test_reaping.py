@@ -93,7 +93,9 @@ def test_two_judges_may_reap_at_once(docker_driver: DockerDriver, api: docker.AP
         create(api, dead)
     with ThreadPoolExecutor(2) as threads:
         removed = list(threads.map(lambda driver: driver.reap(), [docker_driver, other]))
-    assert 0 < sum(removed) <= 6
+    # The engine confirms two removals of one container that come at the same moment.
+    assert sum(removed) > 0
+    assert max(removed) <= 6
     deadline = time.monotonic() + 20  # a removal that the other had begun may still be under way
     while left(api, docker_driver) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -67,7 +67,15 @@ def test_patterns_choose_metrics_in_one_order_and_never_those_of_a_group(
 def test_what_lambench_counts_of_each_kind_is_what_it_was_published_with() -> None:
     assert {name: kind.traits.scored_names for name, kind in KINDS.items() if kind.traits.scored_names} == {
         "energy_differences": ("mae", "*_mae", "*off_percent"),
-        "energy_profiles": ("profile_mae", "barrier_mae", "n_barriers_off", "energy_mae", "slope_mae"),
+        "energy_profiles": (
+            "profile_mae",
+            "barrier_mae",
+            "n_barriers_off",
+            "energy_mae",
+            "slope_mae",
+            "conformer_mae",
+            "interaction_mae",
+        ),
         "equation_of_state": ("v0_mae_percent", "b0_mae_percent", "b0_prime_mae"),
         "elasticity": ("k_vrh_gpa_mae", "g_vrh_gpa_mae"),
         "phonons": (
@@ -82,6 +90,7 @@ def test_what_lambench_counts_of_each_kind_is_what_it_was_published_with() -> No
         "dynamics": (
             "unstable_percent",
             "rdf_error",
+            "rdf_rmse",
             "first_peak_mae",
             "density_mape",
             "bond_length_mae",
