@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from judge.ranking.mlipaudit_values import VALUES, AuditItems
 from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
@@ -23,55 +25,66 @@ from scoring.mlipaudit import (
 )
 from scoring.names import COMPATIBLE, MLIPAUDIT, Variant
 from submissions.records import Submission
-from tasks.metrics.measurement import Items
-from tasks.structures.frames import Bool
 from tasks.structures.predictions import Cause
-from tasks.structures.units import ENERGY_UNITS
-from tasks.suites.suite import Suite, Task
+from tasks.suites.suite import MLIPAUDIT_RELEASE, Suite, Task
 
-# By benchmark of MLIPAudit and its metric, the column of a task's items that holds the errors.
-_ERRORS: Mapping[str, Mapping[str, str]] = {
-    "noncovalent_interactions": {"interaction_energy_abs_error": "error"},
-    "dihedral_scan": {"barrier_height_abs_error": "barrier_error"},
-    "tautomers": {"abs_deviation": "error"},
-    "reactivity": {"activation_energy_abs_error": "error"},
-}
-_PROFILE_UNIT = "kcal/mol"  # of the barrier errors of scans
+# What is counted of a benchmark in suites of the first releases, whose reactions may have no reaction energies.
+_OF_FIRST_RELEASES: Mapping[str, Set[str]] = {"reactivity": {"activation_energy_abs_error"}}
 
 
 def audit_facts(suite: Suite) -> MlipAuditFacts | None:
-    """MLIPAudit's facts of the benchmarks and metrics that the suite measures; None if it measures none.
+    """MLIPAudit's facts of what the suite measures; None if it measures no benchmark.
+
+    A suite of the first releases counts the benchmarks that it measures, one of a later release all benchmarks.
 
     Raises:
-        ScoringError: a task names a benchmark that MLIPAudit does not have, or that this judge does not measure.
+        ScoringError: a task names a benchmark that the release does not have, or that its kind does not measure.
     """
-    facts = load_mlipaudit(suite.mlipaudit_release)
     named = {name for task in suite.tasks for name in task.mlipaudit}
-    if unknown := sorted(named - set(_ERRORS)):
-        known = ", ".join(_ERRORS)
-        raise ScoringError(f"suite {suite.name}: mlipaudit: {', '.join(unknown)} is not measured: take one of {known}")
     if not named:
         return None
+    facts = load_mlipaudit(suite.mlipaudit_release)
+    for task in suite.tasks:
+        for name in task.mlipaudit:
+            _check_measured(suite, task, name, facts)
+    if suite.mlipaudit_release == MLIPAUDIT_RELEASE:
+        counted = {name: _OF_FIRST_RELEASES.get(name, facts.benchmarks[name].metrics.keys()) for name in named}
+    else:
+        counted = {name: benchmark.metrics.keys() for name, benchmark in facts.benchmarks.items()}
     kept = {
-        name: benchmark.model_copy(update={"metrics": _measured_in(suite, name, benchmark.metrics)})
+        name: benchmark.model_copy(update={"metrics": _measured_in(suite, name, benchmark.metrics, counted[name])})
         for name, benchmark in facts.benchmarks.items()
-        if name in named
+        if name in counted
     }
     slips = tuple(
         slip.model_copy(update={"metrics": metrics})
         for slip in facts.slips
-        if slip.benchmark in named and (metrics := tuple(m for m in slip.metrics if m in _ERRORS[slip.benchmark]))
+        if slip.benchmark in counted and (metrics := tuple(m for m in slip.metrics if m in counted[slip.benchmark]))
     )
     return facts.model_copy(update={"benchmarks": kept, "slips": slips})
 
 
-def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, AuditMetric]) -> dict[str, AuditMetric]:
-    """A benchmark's metrics that the suite measures, each with a source that names the tasks."""
+def _check_measured(suite: Suite, task: Task, benchmark: str, facts: MlipAuditFacts) -> None:
+    where = f"suite {suite.name}: task {task.name}: mlipaudit"
+    if benchmark not in facts.benchmarks:
+        raise ScoringError(f"{where}: {facts.title} has no {benchmark}: take one of {', '.join(facts.benchmarks)}")
+    kinds = {kind for readers in VALUES.get(benchmark, {}).values() for kind in readers}
+    if task.kind not in kinds:
+        fitting = [name for name in facts.benchmarks if any(task.kind in r for r in VALUES.get(name, {}).values())]
+        one_of = f"one of {', '.join(fitting)}" if fitting else "none"
+        raise ScoringError(f"{where}: {task.kind} does not measure {benchmark}: take {one_of}")
+
+
+def _measured_in(
+    suite: Suite, benchmark: str, metrics: Mapping[str, AuditMetric], counted: Collection[str]
+) -> dict[str, AuditMetric]:
+    """A benchmark's metrics that are counted, each with a source that names the tasks."""
     tasks = ", ".join(task.name for task in suite.tasks if benchmark in task.mlipaudit)
+    measured = f"measured in {tasks}; " if tasks else ""
     return {
-        name: metric.model_copy(update={"source": f"measured in {tasks}; threshold: {metric.source}"})
+        name: metric.model_copy(update={"source": f"{measured}threshold: {metric.source}"})
         for name, metric in metrics.items()
-        if name in _ERRORS[benchmark]
+        if name in counted
     }
 
 
@@ -114,7 +127,7 @@ def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submis
             _by_cluster(name, metric, part.measured, part.clusters, facts)
             for name, table in errors.items()
             for metric, part in table.items()
-            if part.clusters is not None
+            if part.clusters is not None and part.measured.groups is None
         ),
     )
 
@@ -149,60 +162,44 @@ def _task_errors(
     If the verdict is not OK, every item has failed; if it is UNSUPPORTED, every item has unsupported elements.
     """
     result, ok = judged.results.get((key, task.name)), judged.ok(key, task.name)
-    units = {name: metric.unit for name, metric in facts.benchmarks[benchmark].metrics.items()}
+    metrics = facts.benchmarks[benchmark].metrics
     if ok is None:
         unsupported = result is not None and result.verdict is Verdict.UNSUPPORTED
         n = judged.n_items(task.name)
         n_failed, n_unsupported = (0, n) if unsupported else (n, 0)
-        return {
-            metric: _MetricErrors(Measured(np.empty(0), unit, n_failed, n_unsupported), None)
-            for metric, unit in units.items()
-        }
+        return {name: _MetricErrors(_lost(metric, n_failed, n_unsupported), None) for name, metric in metrics.items()}
     items = judged.items(ok, "no MLIPAudit score")
     if items is None:
         return None
-    columns = _ERRORS[benchmark]
-    return {metric: _errors(items, columns[metric], ok, unit) for metric, unit in units.items()}
+    readers = VALUES[benchmark]
+    return {name: _errors(readers[name][ok.kind](items, ok, metric), metric, ok) for name, metric in metrics.items()}
 
 
-def _errors(items: Items, column: str, result: Result, unit: str) -> _MetricErrors:
-    """The absolute errors in `unit`: NaN for a failed item; items with unsupported elements are only counted.
-
-    Raises:
-        ScoringError: the items have no such errors, or their unit cannot be converted.
-    """
-    where = f"task {result.task}: items: {column}"
-    if column not in items.columns:
-        raise ScoringError(f"{where}: is missing: measure it again, or take mlipaudit from the task")
-    items_unit = result.notes.get("items in", "") if result.kind == "energy_differences" else _PROFILE_UNIT
-    if items_unit not in ENERGY_UNITS or unit not in ENERGY_UNITS:
-        raise ScoringError(f"{where}: cannot be converted from {items_unit or 'a unit that is not noted'} to {unit}")
-    scored = _scored_items(items, where)
-    unsupported = scored & (items.cause == Cause.UNSUPPORTED)
-    supported = scored & ~unsupported
-    errors = np.abs(items.columns[column][supported]) * (ENERGY_UNITS[items_unit] / ENERGY_UNITS[unit])
-    values = np.where(np.isfinite(errors), errors, np.nan)
-    order = (*np.flatnonzero(supported), *np.flatnonzero(unsupported))
-    clusters = tuple(f"{result.task}: {items.cluster[i]}" for i in order)
-    any_nan = bool((scored & (items.cause == Cause.NON_FINITE)).any())
-    return _MetricErrors(Measured(values, unit, n_unsupported=int(unsupported.sum()), any_nan=any_nan), clusters)
+def _lost(metric: AuditMetric, n_failed: int, n_unsupported: int) -> Measured:
+    """Items without values; a metric by groups has one group of them."""
+    if metric.by_group is None:
+        return Measured(np.empty(0), metric.unit, n_failed, n_unsupported)
+    return Measured([None], metric.unit, groups=["all"])
 
 
-def _scored_items(items: Items, where: str) -> Bool:
-    """(k,) True for the items that are scored: all, or the barriers if the task has several quantities.
-
-    Raises:
-        ScoringError: there are several quantities, and none or more than one of them is a barrier.
-    """
-    quantities = [name for name in items.columns if name.endswith("_count")]
-    if len(quantities) < 2:
-        return np.ones(len(items), np.bool_)
-    barriers = [name for name in quantities if name.startswith("barrier")]
-    if len(barriers) != 1:
-        raise ScoringError(
-            f"{where}: of {len(quantities)} quantities, {len(barriers)} are barriers: name one of them so"
-        )
-    return items.columns[barriers[0]] > 0
+def _errors(chosen: AuditItems, metric: AuditMetric, result: Result) -> _MetricErrors:
+    """The values of the items that count: NaN for a failed one; those with unsupported elements are only counted."""
+    unsupported = np.asarray(chosen.cause == Cause.UNSUPPORTED)
+    if metric.by_group is not None:
+        unsupported = np.zeros_like(unsupported)  # they belong to their groups, and have failed
+    kept, left = np.flatnonzero(~unsupported).tolist(), np.flatnonzero(unsupported).tolist()
+    names = [f"{result.task}: {chosen.clusters[i]}" for i in (*kept, *left)]
+    measured = Measured(
+        chosen.values[kept],
+        metric.unit,
+        n_unsupported=len(left),
+        groups=None if chosen.groups is None else [chosen.groups[i] for i in kept],
+        any_nan=bool((chosen.cause == Cause.NON_FINITE).any()),
+        any_error=bool((chosen.cause == Cause.ERROR).any()),
+        sets=None if chosen.sets is None else [chosen.sets[i] for i in kept],
+        seen=None if chosen.seen is None else chosen.seen[kept],
+    )
+    return _MetricErrors(measured, tuple(names))
 
 
 def _merged(tables: Sequence[Mapping[str, _MetricErrors]], elements_per_item: bool) -> dict[str, _MetricErrors]:
@@ -214,12 +211,32 @@ def _merged(tables: Sequence[Mapping[str, _MetricErrors]], elements_per_item: bo
     merged = {}
     for metric in tables[0]:
         parts = [table[metric].measured for table in tables]
-        values = np.concatenate([part.values for part in parts])
         n_failed, n_unsupported = sum(part.n_failed for part in parts), sum(part.n_unsupported for part in parts)
         counts = (n_failed, n_unsupported) if elements_per_item else (n_failed + n_unsupported, 0)
-        measured = Measured(values, parts[0].unit, *counts, any_nan=any(part.any_nan for part in parts))
+        whole = parts[0] if len(parts) == 1 else _joined(parts)
+        measured = replace(whole, n_failed=counts[0], n_unsupported=counts[1])
         merged[metric] = _MetricErrors(measured, _clusters([table[metric] for table in tables]))
     return merged
+
+
+def _joined(parts: Sequence[Measured]) -> Measured:
+    """The values of several tasks; as the program sees them, where it differs in one of the tasks."""
+    seen = None
+    if any(part.seen is not None for part in parts):
+        seen = np.concatenate([np.asarray(part.values if part.seen is None else part.seen, float) for part in parts])
+    return Measured(
+        np.concatenate([np.asarray(part.values, np.float64) for part in parts]),
+        parts[0].unit,
+        groups=_all_of([part.groups for part in parts]),
+        any_nan=any(part.any_nan for part in parts),
+        any_error=any(part.any_error for part in parts),
+        sets=_all_of([part.sets for part in parts]),
+        seen=seen,
+    )
+
+
+def _all_of(names: Sequence[Sequence[str] | None]) -> list[str] | None:
+    return None if any(each is None for each in names) else [name for each in names for name in each or ()]
 
 
 def _clusters(parts: Sequence[_MetricErrors]) -> tuple[str, ...] | None:

@@ -23,7 +23,7 @@ from scoring import RawMetric, ScoringError, Term, as_data
 from scoring.ml_peg import Mismatch, MlPegFacts, load_facts, mismatches, ml_peg_score, parse_facts
 from scoring.mlipaudit import Measured as MeasuredItems
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_score, parse_mlipaudit
-from scoring.names import Variant
+from scoring.names import MLIPAUDIT, Variant
 from scoring.ranking import ranks
 from submissions.tables import number_text, plain_table, table_console
 
@@ -97,12 +97,13 @@ def ml_peg_command(
 def mlipaudit_command(
     results: Annotated[Path, typer.Argument(metavar="RESULTS.JSON", help="values of items by model and benchmark")],
     facts: FactsFile = None,
+    release: Annotated[str, typer.Option(metavar="NAME", help="a packaged release: mlipaudit-0.1.8")] = MLIPAUDIT,
     as_published: AsPublished = False,
     as_json: Json = False,
     explain: Explain = None,
 ) -> None:
     """Computes MLIPAudit scores of results in a file: over all benchmarks, and over the compatible ones."""
-    stated = parse_mlipaudit(read_text(facts), facts.name) if facts else load_mlipaudit()
+    stated = parse_mlipaudit(read_text(facts), facts.name) if facts else load_mlipaudit(release)
     variant = Variant.AS_PUBLISHED if as_published else Variant.CORRECTED
     rows = []
     for name, model in read_table(MlipAuditFile, results).models.items():

@@ -62,6 +62,9 @@ class ItemsOfModel(_Read):
     n_failed: Count = 0
     n_unsupported: Count = 0
     groups: tuple[str, ...] | None = None
+    sets: tuple[str, ...] | None = None
+    any_error: bool = False
+    seen: tuple[Item, ...] | None = None
 
 
 class MlipAuditModel(_Read):

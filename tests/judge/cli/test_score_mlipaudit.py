@@ -43,6 +43,17 @@ def test_the_packaged_facts_of_mlipaudit(judge_score: JudgeScore) -> None:
     assert answer["overall"]["value"] == pytest.approx(exp(-57.0) / 14)
 
 
+def test_the_release_of_mlipaudit_can_be_chosen(judge_score: JudgeScore) -> None:
+    planarity = items([None, 0.0], "Å") | {"seen": [0.05, 0.0], "any_error": False}
+    table = models(one={"results": {"ring_planarity": {"avg_deviation": planarity}}})
+    for how, expected in (((), 0.5), (("--as-published",), 1.0)):
+        answer = judge_score("mlipaudit", table, "--json", "--packaged", "--release", "mlipaudit-0.1.8", *how).data
+        assert answer["release"] == "mlipaudit-0.1.8"
+        assert answer["models"]["one"]["overall"]["value"] == pytest.approx(expected / 18)
+    refused = judge_score("mlipaudit", table, "--packaged", "--release", "mlipaudit-9")
+    assert "release mlipaudit-9: not known; one of mlipaudit, mlipaudit-0.1.8" in refused.err
+
+
 @pytest.mark.parametrize(
     ("scheme", "table"), [("ml-peg", {"b": WHOLE, "a": WHOLE}), ("mlipaudit", {"b": FEW, "a": FEW})]
 )

@@ -211,8 +211,12 @@ def test_of_several_quantities_the_barriers_are_scored() -> None:
 
 def test_a_benchmark_that_is_not_measured_is_named_with_the_suite() -> None:
     suite = replace(AUDIT, tasks=(audited("x", "ring_planarity"),))
-    with pytest.raises(ScoringError, match=r"suite audit: mlipaudit: ring_planarity is not measured: take one of non"):
+    line = "suite audit: task x: mlipaudit: energy_differences does not measure ring_planarity: take one of noncoval"
+    with pytest.raises(ScoringError, match=line):
         scored(suite, [A], [])
+    unknown = replace(AUDIT, tasks=(audited("x", "water_density", "dynamics"),))
+    with pytest.raises(ScoringError, match=r"task x: mlipaudit: MLIPAudit 0.1.0–0.1.4 has no water_density: take one"):
+        scored(unknown, [A], [])
 
 
 def test_the_quickstart_suite_has_benchmarks() -> None:
