@@ -36,7 +36,8 @@ def assess(
     Args:
         failures: number of failed items, by cause. MISSING beside other causes: these items were not asked any more,
             because the task was stopped.
-        failed_share: if more than this share of the items failed, the verdict is TOO_MANY_FAILURES.
+        failed_share: if more than this share of the items failed, the verdict is TOO_MANY_FAILURES. With 1, it is a
+            result that none of the items converged.
         has_number: whether any metric that failures enter has a value.
     """
     if failures.get(Cause.INCONSISTENT, 0) and not has_number:
@@ -55,7 +56,7 @@ def assess(
         none_finished = failed + failures.get(Cause.EXPLODED, 0) == n_items
         if dominant is Cause.OVER_TIME if too_many or failed == n_items else none_finished:
             return _over_time(n_items, failures)
-    if failed == n_items:
+    if failed == n_items and not (failed_share >= 1 and counted.keys() == {Cause.NOT_CONVERGED}):
         if dominant is Cause.OUT_OF_MEMORY and on_gpu:
             return Assessment(Verdict.GPU_MEMORY_LIMIT, f"Not one of the {n_items} items fits into the GPU's memory.")
         if dominant in _ALL_FAILED:

@@ -109,3 +109,11 @@ def test_the_share_is_the_tasks() -> None:
     assert assess(10, failures, 0.3, on_gpu=False).verdict is Verdict.OK
     assert assess(10, failures, 0.29, on_gpu=False).verdict is Verdict.TOO_MANY_FAILURES
     assert assess(10, {Cause.ERROR: 9}, 1.0, on_gpu=False).verdict is Verdict.OK
+
+
+def test_where_all_may_fail_it_is_a_result_that_nothing_converged() -> None:
+    """As a published benchmark has it, of which each item counts what it is worth."""
+    found = assess(4, {Cause.NOT_CONVERGED: 4}, 1.0, False)
+    assert (found.verdict, found.sentence) == (Verdict.OK, "Completed; 4 of 4 items failed (4 not converged).")
+    assert assess(4, {Cause.NOT_CONVERGED: 4}, 0.9, False).verdict is Verdict.TOO_MANY_FAILURES
+    assert assess(4, {Cause.NOT_CONVERGED: 3, Cause.ERROR: 1}, 1.0, False).verdict is Verdict.TOO_MANY_FAILURES
