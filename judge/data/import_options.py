@@ -68,12 +68,14 @@ _CLUSTER = (
 )
 _ALSO_THEORY = "--theory of another level; tables of references need only this, as their files hold all levels"
 
+_NEEDED = " (needed by all formats but mlipaudit)"
+
 FormatArgument = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 PathArgument = Annotated[Path, typer.Argument(help="a file (extxyz, traj, db, structures) or a folder (others)")]
 
-Name = Annotated[str, typer.Option(help="lower-case letters, digits and dashes")]
-Version = Annotated[str, typer.Option(help="increase it with every change")]
-DomainOption = Annotated[Domain | None, typer.Option(help="the domain of the structures")]
+Name = Annotated[str, typer.Option(help=f"lower-case letters, digits and dashes{_NEEDED}")]
+Version = Annotated[str, typer.Option(help=f"increase it with every change{_NEEDED}")]
+DomainOption = Annotated[Domain | None, typer.Option(help=f"the domain of the structures{_NEEDED}")]
 LabelSetName = Annotated[
     str, typer.Option(help="the name by which submissions declare this level of theory; none for structures")
 ]

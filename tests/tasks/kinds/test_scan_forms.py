@@ -57,3 +57,9 @@ def test_a_slope_needs_three_points() -> None:
     fault = EnergyProfilesParameters(quantity="stacking_fault")
     with pytest.raises(ValueError, match="s: 2 structures, at least 3 are needed"):
         KIND.measure(observed(np.zeros(2)), profiles(scan("s", 0, [0.0, 1.0], area=1.0)), fault, None)
+
+
+def test_two_points_have_a_barrier() -> None:
+    dataset = profiles(scan("s", 0, [0.0, 1.0], KCAL))
+    measured = KIND.measure(observed(np.array([0.0, 3.0]) * KCAL), dataset, EnergyProfilesParameters(), None)
+    assert measured.metrics["barrier_mae"].value == pytest.approx(2.0)
