@@ -23,6 +23,7 @@ from tasks.metrics.run_progress import ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
+from tasks.trajectories.trajectory import Trajectory
 
 
 class Parameters(BaseModel):
@@ -210,6 +211,8 @@ class Traits:
         times: whether it measures times: then the class of hardware is part of an observation's key.
         profiles: the curves that its items hold, for figures.
         progress: how far its runs got, for figures; None: it has no runs.
+        first_run: the stored frames of a run, by the name that `progress` gives it, from an observation, its data set
+            and parameters; None if there are none. It raises ValueError if these do not fit. None: no run is stored.
         page: the text of a Jinja template that explains the kind on its tasks' pages; empty: the file
             `templates/kinds/<kind>.html` if there is one, else a plain page made from these traits.
     """
@@ -224,6 +227,7 @@ class Traits:
     times: bool = False
     profiles: tuple[Profile, ...] = ()
     progress: ProgressOfRuns | None = None
+    first_run: Callable[[Observation, Dataset, Any, str], Trajectory | None] | None = field(default=None, repr=False)
     page: str = ""
 
     @property

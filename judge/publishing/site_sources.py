@@ -9,6 +9,7 @@ from functools import cache
 
 from judge.config import JudgeSettings
 from judge.disclosure.redaction import is_public, read_cards
+from judge.publishing.stored_trajectories import StoredTrajectories
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import items_key, load_items
 from judge.records.manifest import ManifestChain
@@ -40,19 +41,21 @@ def known_sources(
         public=frozenset(name for name, card in cards.items() if is_public(card, today)),
         cards=cards,
         manifests=tuple(stored.manifest for stored in chain.manifests if stored.manifest.suite == suite.name),
+        data=settings.data,
         now=now,
         site_url=settings.site_url,
     )
 
 
 def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
-    """`sources` with the logs and items of all submissions on the board."""
+    """`sources` with the logs, items and trajectories of all submissions on the board."""
     logs = {row.submission.id: read_log(store, row.submission.id) for row in board.rows}
     lines = [(row.submission.id, line) for row in board.rows for line in row.tasks]
     results = {(id, line.task.name): line.result for id, line in lines if _has_curves(line.task) and line.result}
     stored = {key: next(store.stamped(items_key(result)), None) for key, result in results.items()}
     stamps = {key: each.stamp for key, each in stored.items() if each and each.is_settled}
-    return replace(sources, logs=logs, items=StoredItems(store, results), item_stamps=stamps)
+    with_items = replace(sources, logs=logs, items=StoredItems(store, results), item_stamps=stamps)
+    return replace(with_items, trajectories=StoredTrajectories(store, sources.data)) if sources.data else with_items
 
 
 def _has_curves(task: Task) -> bool:

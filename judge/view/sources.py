@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
+from judge.ranking.leaderboard import TaskLine
 from judge.records.manifest import Manifest
 from tasks.datasets.card import Card
 from tasks.metrics.measurement import Items
+from tasks.trajectories.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Sources:
         manifests: the manifests of this suite's publications, the oldest first.
         items: the tables with curves, of dynamics and physicality, by submission and task.
         item_stamps: by submission and task, a text that changes with the items; those without one are compared whole.
+        data: the data root; None: no trajectory is shown.
+        trajectories: the stored frames of a run of a task of a submission, by its name; None if they cannot be read.
         now: the time of this publication; None if the pages are not published, and then they have no date.
         site_url: the address of the site, ending in a slash; empty if it is not known.
     """
@@ -32,5 +37,7 @@ class Sources:
     manifests: Sequence[Manifest] = ()
     items: Mapping[tuple[str, str], Items] = field(default_factory=dict)
     item_stamps: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    data: Path | None = None
+    trajectories: Callable[[TaskLine, str], Trajectory | None] = lambda line, run: None
     now: datetime | None = None
     site_url: str = ""

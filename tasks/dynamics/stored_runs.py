@@ -32,7 +32,7 @@ class StoredRuns:
         frames = dataset.frames
         self._settings = settings
         self._copies = frames.take(np.repeat(np.arange(len(frames)), settings.replicas))
-        self._arrays = _checked(observation, self._copies, settings)
+        self._arrays = checked_arrays(observation, self._copies, settings)
         distances = np.full(len(frames), np.inf)
         for system in dataset.table.systems:
             distances[system.structure] = escape_distance(frames, system.structure, system.escape_distance)
@@ -93,7 +93,7 @@ class StoredRuns:
         return np.arange(structure * self._settings.replicas, (structure + 1) * self._settings.replicas)
 
 
-def _checked(observation: Observation, copies: Frames, settings: DynamicsSettings) -> Mapping[str, NDArray[Any]]:
+def checked_arrays(observation: Observation, copies: Frames, settings: DynamicsSettings) -> Mapping[str, NDArray[Any]]:
     """The arrays of `tasks.dynamics.simulate.simulate`, with their shapes checked."""
     t, f = len(copies), settings.n_stored
     arrays: dict[str, NDArray[Any]] = {

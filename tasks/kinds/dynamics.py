@@ -40,6 +40,7 @@ from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.dynamics.analyses import Analysed, analysed, unmeasured
 from tasks.dynamics.analysis_checks import check_analysis
+from tasks.dynamics.first_run import first_run
 from tasks.dynamics.item_columns import (
     STABILITY,
     AnalysisRow,
@@ -161,6 +162,7 @@ class Dynamics:
             ),
         ),
         progress=ProgressOfRuns(run_progress, {Cause.UNSTABLE: "an atom escaped"}),
+        first_run=first_run,
     )
 
     def observe(

@@ -10,6 +10,7 @@ from judge.figures.figure import Figure
 from judge.figures.profiles import profiles_by_model
 from judge.figures.run_progress import progress_by_model
 from judge.pages.tasks.task_ranking import RankGroup
+from judge.pages.tasks.trajectories import Trajectories, trajectories
 from judge.view.page_context import Frame
 from tasks.suites.suite import Task
 
@@ -19,10 +20,12 @@ class RunFigures(NamedTuple):
 
     Args:
         most: only so many models are drawn; 0: all that have items.
+        trajectories: of the same models.
     """
 
     figures: Sequence[Figure] = ()
     most: int = 0
+    trajectories: Trajectories = Trajectories()
 
 
 def run_figures(frame: Frame, task: Task, groups: Sequence[RankGroup]) -> RunFigures:
@@ -33,4 +36,5 @@ def run_figures(frame: Frame, task: Task, groups: Sequence[RankGroup]) -> RunFig
     models = chosen_models(frame, task.name, [line.row for line in lines])
     progress = progress_by_model(frame, models)
     figures = [*([] if progress is None else [progress]), *profiles_by_model(frame, task, models)]
-    return RunFigures(figures, MOST_MODELS if len(models) == MOST_MODELS < len(lines) else 0)
+    most = MOST_MODELS if len(models) == MOST_MODELS < len(lines) else 0
+    return RunFigures(figures, most, trajectories(frame, models))

@@ -65,13 +65,16 @@ class ScoreLine(NamedTuple):
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
-    """`tasks/NAME.html` of every task of the suite."""
+    """`tasks/NAME.html` of every task of the suite, and the trajectories that these link to."""
     shares = {row.submission.id: task_scores(frame.board, row) for row in frame.board.rows}
-    tasks = frame.board.suite.tasks
-    return {task_page(task.name): _page(frame, index, shares) for index, task in enumerate(tasks)}
+    files: dict[str, bytes] = {}
+    for index in range(len(frame.board.suite.tasks)):
+        files |= _files(frame, index, shares)
+    return files
 
 
-def _page(frame: Frame, index: int, shares: Shares) -> bytes:
+def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
+    """The page of a task, and its trajectories."""
     board, tasks = frame.board, frame.board.suite.tasks
     task, dataset = tasks[index], data_set(tasks[index], frame.sources)
     key = next((scores[task.name].key for scores in shares.values() if task.name in scores), None)
@@ -79,7 +82,8 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
     metrics = _metrics(board, index, names)
     column = next((column for column in frame.columns if column.key == key), None)
     groups = ranking(board, index, shares, names, lower=column is None or column.lower_is_better)
-    return frame.draw(
+    runs = run_figures(frame, task, groups)
+    page = frame.draw(
         "task.html",
         task_page(task.name),
         task=task,
@@ -92,7 +96,7 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
         label_sets=known_labels(board.rows, index),
         metrics=metrics,
         elements=elements_figure(frame, task.name),
-        runs=run_figures(frame, task, groups),
+        runs=runs,
         score_lines=_score_lines(board, task, shares),
         leader=_leader(board),
         references=_references(frame, task, key),
@@ -103,6 +107,7 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
         task_page=task_page,
         ranking_rows=ranking_rows,
     )
+    return {task_page(task.name): page, **runs.trajectories.files}
 
 
 def _scored(task: Task, shares: Shares) -> tuple[str, ...]:
