@@ -19,6 +19,8 @@ from judge.data.datasets import import_lines
 from judge.evaluation.evaluate import in_words
 from judge.evaluation.unit_report import Did
 from tasks.datasets.dataset import load_dataset
+from tasks.importing.mlipaudit.import_layout import dataset_name
+from tasks.kinds.dynamics import DynamicsParameters
 from tasks.kinds.registry import GROUP, KINDS
 from tasks.suites.suite import Task, load_suite, packaged_suites, read_suite
 from tests.world.world import World
@@ -162,7 +164,10 @@ def test_every_import_line_is_one_that_the_command_understands() -> None:
         data = command.get_command(context, "data")  # type: ignore[attr-defined]
         importing = data.get_command(context, "import")
         stated = importing.make_context("import", words[3:]).params
-        assert f"{stated['name']}@{stated['version']}" == dataset
+        if stated["format"] == "mlipaudit":  # many data sets by one command
+            assert [f"{dataset_name(name, stated['mode'] or 'standard')}@1" for name in stated["only"]] == [dataset]
+        else:
+            assert f"{stated['name']}@{stated['version']}" == dataset
 
 
 @pytest.mark.parametrize("name", [name for name in packaged_suites() if name.startswith("lambench")])
@@ -189,11 +194,16 @@ def test_the_data_sets_that_the_manual_makes_in_python(tmp_path: Path, monkeypat
 
 
 def test_the_suite_that_the_manual_shows_can_be_read() -> None:
-    block, references, package = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    block, shorter, references, package = re.findall(
+        r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL
+    )
     (task,) = read_suite(block, "docs/suites.md").tasks
     of_this_suite = references.partition("[references.metrics.s66]")[0].replace("bh28", task.name)
     (reference,) = read_suite(f"{block}\n{of_this_suite}", "docs/suites.md").references
     assert reference.metrics == {task.name: {"mae": 0.9851}}
+    water = next(task for task in read_suite(shorter, "docs/suites.md").tasks if task.name == "water")
+    assert isinstance(water.parameters, DynamicsParameters)
+    assert (water.parameters.steps, water.parameters.ensemble) == (20_000, "npt")
     assert (task.domain, task.model_domain, task.failed_share) == ("Reactions", "Molecules", 0.2)
     assert all(f"`{name}`" in MANUAL.read_text(encoding="utf-8") for name in (*packaged_suites(), *KINDS))
     assert list(tomllib.loads(package)["project"]["entry-points"]) == [GROUP]
