@@ -18,7 +18,7 @@ from judge.disclosure.redaction import LEAST_ITEMS, cut, rounded
 from judge.ranking.leaderboard import TaskLine
 from tasks.kinds.nve import NveParameters, drift_curves
 from tasks.metrics.measurement import Items
-from tasks.metrics.profiles import Profile
+from tasks.metrics.profiles import Profile, ProfileCurve
 from tasks.physicality.kind import PhysicalityParameters, diatomic_curves
 from tasks.structures.frames import Float
 
@@ -77,12 +77,14 @@ class PublicCurve(NamedTuple):
         name: of the item; of a hidden data set: empty, for the mean over its items.
         x, y: (k,) the points.
         reference: (k,) of the reference; empty if there is none, or if it is hidden.
+        also: further curves for comparison by name, (k,) each; empty if they are hidden.
     """
 
     name: str
     x: tuple[float, ...]
     y: Points
     reference: Points
+    also: tuple[tuple[str, Points], ...] = ()
 
 
 def is_hidden(line: TaskLine, public: Collection[str]) -> bool:
@@ -121,9 +123,7 @@ def public_profile(
         return ()
     curves = profile.curves(items, line.task.parameters)
     if not is_hidden(line, public):
-        return tuple(
-            PublicCurve(c.item, _places(c.x), _shown(c.y, PUBLIC_DIGITS), _reference(c.reference)) for c in curves
-        )
+        return tuple(_public(curve) for curve in curves)
     if len(curves) < LEAST_ITEMS or any(not np.array_equal(curve.x, curves[0].x) for curve in curves):
         return ()
     chosen = np.unique(np.linspace(0, len(curves[0].x) - 1, HIDDEN_POINTS).round().astype(int))
@@ -132,6 +132,12 @@ def public_profile(
     with np.errstate(over="ignore", invalid="ignore"):  # huge values overflow to inf, which is not shown
         means = np.where(counts >= LEAST_ITEMS, np.nansum(together, axis=0) / np.maximum(counts, 1), np.nan)
     return (PublicCurve("", _places(curves[0].x[chosen]), _shown(means, HIDDEN_DIGITS), ()),)
+
+
+def _public(curve: ProfileCurve) -> PublicCurve:
+    """The curve of a public data set."""
+    also = tuple((name, _shown(y, PUBLIC_DIGITS)) for name, y in curve.also if np.isfinite(y).any())
+    return PublicCurve(curve.item, _places(curve.x), _shown(curve.y, PUBLIC_DIGITS), _reference(curve.reference), also)
 
 
 def _places(x: Float) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import cycle, zip_longest
 from typing import NamedTuple, TypeVar
 
 from judge.disclosure.public_curves import PUBLIC_DIGITS, Points, PublicCurve, public_profile
@@ -53,6 +53,16 @@ class ItemCurves(NamedTuple):
     references: dict[str, PublicCurve]
 
     @property
+    def first(self) -> PublicCurve:
+        """The curve of the first model, with the further curves, which are the same for all models."""
+        return next(iter(self.curves.values()))
+
+    @property
+    def also(self) -> dict[str, Points]:
+        """The further curves."""
+        return dict(self.first.also)
+
+    @property
     def x(self) -> list[float]:
         """All places at which any of the curves has a point."""
         return sorted({place for curve in self.curves.values() for place in curve.x})
@@ -75,17 +85,19 @@ def profiles_of(frame: Frame, row: Row) -> Figure | None:
     chosen = set(map(id, in_turn[:MOST_PLOTS]))
     drawn = [curve for curve in every if id(curve) in chosen]
     listed = list(_within(every, (len(curve.curve.x) for curve in every)))
+    also = _further(curve.curve for curve in listed)
     grid = grid_of([_plot_of_one(curve) for curve in drawn])
     about = (
-        "What the model's own simulations and paths look like, item by item; the reference is grey. "
+        "What the model's own simulations and paths look like, item by item; the reference is grey."
+        f"{_thin(also)} "
         f"{_HIDDEN}{_left_out(len(drawn), len(listed), len(every), 'curve')}"
     )
     return Figure(
         "profiles",
         "Curves of simulations and paths",
         about,
-        (*(Heading(name) for name in ("Curve", "Quantity", "x", "y")), Heading("Reference")),
-        [point for curve in listed for point in _points_of_one(curve)],
+        tuple(map(Heading, ("Curve", "Quantity", "x", "y", "Reference", *also))),
+        [point for curve in listed for point in _points_of_one(curve, also)],
         grid.traces,
         grid.layout,
         height=grid.height,
@@ -111,14 +123,16 @@ def _by_model(frame: Frame, profile: Profile, models: Sequence[ChosenModel]) -> 
     grid = grid_of([_plot_of_several(item, profile, models) for item in drawn])
     what = "A plot for each item, a line for each model." if by_item[0].name else f"A line for each model. {_HIDDEN}"
     grey = " The reference is grey." if label_sets else ""
-    about = f"{what}{grey}{_left_out(len(drawn), len(listed), len(by_item), 'item')}"
+    also = _further(curve for item in listed for curve in item.curves.values())
+    left_out = _left_out(len(drawn), len(listed), len(by_item), "item")
+    about = f"{what}{grey}{_thin(also)}{left_out}"
     references = [f"Reference, {name}" if len(label_sets) > 1 else "Reference" for name in label_sets]
     return Figure(
         f"profile-{profile.key}",
         profile.title,
         about,
-        (Heading("Item"), Heading(profile.x), *map(Heading, references), *map(Heading, names)),
-        [point for item in listed for point in _points_of_several(item, label_sets, names)],
+        tuple(map(Heading, ("Item", profile.x, *references, *also, *names))),
+        [point for item in listed for point in _points_of_several(item, label_sets, also, names)],
         grid.traces,
         grid.layout,
         height=grid.height,
@@ -157,16 +171,29 @@ def _within(curves: Sequence[Each], n_points: Iterable[int]) -> Iterator[Each]:
         yield curve
 
 
-def _points_of_one(curve: TaskCurve) -> list[Sequence[Cell]]:
+def _further(curves: Iterable[PublicCurve]) -> list[str]:
+    """The names of further curves, for comparison."""
+    return sorted({name for curve in curves for name, _ in curve.also})
+
+
+def _thin(also: Sequence[str]) -> str:
+    return f" Thin lines, for comparison: {', '.join(also)}." if also else ""
+
+
+def _points_of_one(curve: TaskCurve, also: Sequence[str]) -> list[Sequence[Cell]]:
     quantity = f"{curve.profile.y} over {curve.profile.x}"
-    reference = curve.curve.reference or (None,) * len(curve.curve.x)
-    points = zip(curve.curve.x, curve.curve.y, reference, strict=True)
-    return [(curve.title, quantity, x, y, r) for x, y, r in points if y is not None]
+    none = (None,) * len(curve.curve.x)
+    further = [dict(curve.curve.also).get(name, none) for name in also]
+    points = zip(curve.curve.x, curve.curve.y, curve.curve.reference or none, *further, strict=True)
+    return [(curve.title, quantity, x, y, *rest) for x, y, *rest in points if y is not None]
 
 
-def _points_of_several(item: ItemCurves, label_sets: Sequence[str], names: Sequence[str]) -> list[Sequence[Cell]]:
+def _points_of_several(
+    item: ItemCurves, label_sets: Sequence[str], also: Sequence[str], names: Sequence[str]
+) -> list[Sequence[Cell]]:
     references = [_by_place(item.references.get(name), of_reference=True) for name in label_sets]
-    columns = [*references, *(_by_place(item.curves.get(name)) for name in names)]
+    further = [dict(zip(item.first.x, item.also.get(name, ()), strict=False)) for name in also]
+    columns = [*references, *further, *(_by_place(item.curves.get(name)) for name in names)]
     return [(item.name or _MEAN, x, *(column.get(x) for column in columns)) for x in item.x]
 
 
@@ -180,6 +207,7 @@ def _plot_of_one(curve: TaskCurve) -> SmallPlot:
     traces = [_line(curve.title, curve.curve.x, curve.curve.y, 0)]
     if curve.curve.reference:
         traces.insert(0, _line(_REFERENCE, curve.curve.x, curve.curve.reference, "rest"))
+    traces[:0] = _thin_lines(curve.curve)
     return SmallPlot(curve.title, axis(curve.profile.x), axis(curve.profile.y), traces)
 
 
@@ -189,11 +217,21 @@ def _plot_of_several(item: ItemCurves, profile: Profile, models: Sequence[Chosen
         _line(_REFERENCE, c.x, c.reference, "rest") | {"legendgroup": _REFERENCE, "legendrank": 2000}
         for c in item.references.values()
     ]
+    traces[:0] = _thin_lines(item.first)
     for series, model in reversed(list(enumerate(models))):
         if model.name in item.curves:
             curve, look = item.curves[model.name], {"legendgroup": model.name, "legendrank": series}
             traces.append(_line(model.name, curve.x, curve.y, series) | look | {"line": {"width": 1.3}})
     return SmallPlot(item.name or _MEAN, axis(profile.x), axis(profile.y), traces)
+
+
+def _thin_lines(curve: PublicCurve) -> list[Trace]:
+    """The further curves: thin, each with its own dash."""
+    return [
+        _line(name, curve.x, y, "soft")
+        | {"legendgroup": name, "legendrank": 3000, "line": {"width": 0.8, "dash": dash}}
+        for (name, y), dash in zip(curve.also, cycle(("dot", "dash", "dashdot", "longdash")))
+    ]
 
 
 def _line(name: str, x: Sequence[float], y: Points, colour: int | str) -> Trace:

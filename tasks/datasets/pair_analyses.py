@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from tasks.datasets.analysis import Analysis, Atoms, CurveLabel, NotNegative
 from tasks.datasets.card_parts import Positive, later
+
+CurveName = Annotated[str, Field(pattern=r"^[\w./() +-]{1,40}$")]
 
 
 class PairAnalysis(Analysis):
@@ -31,23 +33,32 @@ class PairAnalysis(Analysis):
 
 
 class RadialDistributionAnalysis(PairAnalysis):
-    """g(r) up to `r_max` [Å], against a curve, between whose points lines are drawn."""
+    """g(r) up to `r_max` [Å], against a curve, between whose points lines are drawn.
+
+    Args:
+        also: further curves by name, such as g(r) of a force field; they are drawn, and enter no error.
+    """
 
     measure: Literal["rdf"]
     r_max: Positive
     reference: dict[str, CurveLabel]
+    also: dict[CurveName, CurveLabel] = later({})
 
 
 class RadialDistributionRmseAnalysis(PairAnalysis):
     """The root mean square deviation of g(r) from the points of a curve in `above` < r < `up_to` [Å].
 
     Lines are drawn between the values of the run.
+
+    Args:
+        also: as of `RadialDistributionAnalysis`.
     """
 
     measure: Literal["rdf_rmse"]
     above: NotNegative
     up_to: Positive
     reference: dict[str, CurveLabel]
+    also: dict[CurveName, CurveLabel] = later({})
 
     @property
     def r_max(self) -> float:
@@ -59,6 +70,10 @@ class RadialDistributionRmseAnalysis(PairAnalysis):
             if not any(self.above < x < self.up_to for x in curve.x):
                 raise ValueError(f"reference.{name}: has no point between above and up_to")
         return self
+
+
+DrawnAnalysis = RadialDistributionAnalysis | RadialDistributionRmseAnalysis
+"""Those with a curve to draw."""
 
 
 class FirstPeakAnalysis(PairAnalysis):

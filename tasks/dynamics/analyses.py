@@ -23,7 +23,7 @@ from tasks.dynamics.curves import (
     trivial_spectral_deviation,
 )
 from tasks.dynamics.distributions import RANGES, distribution
-from tasks.dynamics.pair_curves import PairCurve, curves, curves_at_points, first_peak
+from tasks.dynamics.pair_curves import PairCurve, at_points, curves, first_peak
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.structures.frames import Float, Frames
 from tasks.trajectories.diffusion import diffusion_coefficient
@@ -86,8 +86,11 @@ def analysed(analysis: systems.AnyAnalysis, runs: SystemRuns, label_set: str) ->
             off, trivial = np.abs(curve.g - curve.reference)[known], np.abs(1 - curve.reference)[known]
             return _deviating(Deviations(float(off.mean()), float(trivial.mean())))._replace(curve=curve)
         case pairs.RadialDistributionRmseAnalysis():
-            _, g, reference = curves_at_points(analysis, runs.trajectories, label_set)
-            return _deviating(Deviations(_root_mean_square(g - reference), _root_mean_square(1 - reference)))
+            curve = curves(analysis, runs.trajectories, label_set)
+            compared = at_points(analysis, curve, label_set)
+            off, trivial = compared.g - compared.reference, 1 - compared.reference
+            result = _deviating(Deviations(_root_mean_square(off), _root_mean_square(trivial)))
+            return result._replace(curve=curve)
         case pairs.FirstPeakAnalysis():
             return _absolute(first_peak(analysis, runs.trajectories), analysis.reference[label_set])
         case systems.DensityAnalysis():

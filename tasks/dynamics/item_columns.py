@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tasks.datasets.pair_analyses import DrawnAnalysis
 from tasks.datasets.simulated_systems import AnyAnalysis
 from tasks.dynamics.analyses import Analysed
 from tasks.dynamics.distributions import N_PARTS, RANGES
@@ -26,6 +27,7 @@ N_RDF = 60
 # distributions of planarity and bond lengths.
 RDF_COLUMNS = tuple(f"rdf_{k:03d}" for k in range(N_RDF))
 RDF_REFERENCE_COLUMNS = tuple(f"rdf_reference_{k:03d}" for k in range(N_RDF))
+RDF_ALSO = "rdf_also"
 DENSITY_COLUMNS = tuple(f"density_{k:02d}" for k in range(N_TENTHS + 1))
 SHARE_COLUMNS = tuple(f"share_{k:02d}" for k in range(N_PARTS))
 
@@ -53,7 +55,9 @@ class ItemColumns:
         names = ["predicted", "reference", "error", baseline_column("error"), "stored_error"]
         names += ["ended_ps", "progress"]
         measures = dict.fromkeys(row.measure for row in rows)
-        names += (*RDF_COLUMNS, *RDF_REFERENCE_COLUMNS, "r_max") if "rdf" in measures else ()
+        names += (*RDF_COLUMNS, *RDF_REFERENCE_COLUMNS, "r_max") if measures.keys() & {"rdf", "rdf_rmse"} else ()
+        drawn = [row.analysis for row in rows if isinstance(row.analysis, DrawnAnalysis)]
+        names += [column for name in {name for each in drawn for name in each.also} for column in _also_columns(name)]
         names += DENSITY_COLUMNS if "density" in measures else ()
         names += SHARE_COLUMNS if measures.keys() & RANGES.keys() else ()
         self.arrays = {name: np.full(k, np.nan) for name in names}
@@ -75,7 +79,8 @@ class ItemColumns:
         r_max = float(curve.r[-1] + curve.r[0])
         grid = (np.arange(N_RDF) + 0.5) * r_max / N_RDF
         self.arrays["r_max"][k] = r_max
-        for names, values in ((RDF_COLUMNS, curve.g), (RDF_REFERENCE_COLUMNS, curve.reference)):
+        also = [(_also_columns(name), values) for name, values in curve.also]
+        for names, values in ((RDF_COLUMNS, curve.g), (RDF_REFERENCE_COLUMNS, curve.reference), *also):
             self._put_all(k, names, np.interp(grid, curve.r, values))
 
     def put_densities(self, k: int, values: Float) -> None:
@@ -86,13 +91,23 @@ class ItemColumns:
             self.arrays[name][k] = value
 
 
+def _also_columns(name: str) -> tuple[str, ...]:
+    """The columns of a further curve of that name."""
+    return tuple(f"{RDF_ALSO}:{name}:{k:03d}" for k in range(N_RDF))
+
+
 def rdf_curves(items: Items, parameters: object) -> list[ProfileCurve]:
-    """g(r) of each item that has one, with the reference's."""
+    """g(r) of each item that has one, with the reference's and further ones."""
     if "r_max" not in items.columns:
         return []
     g, reference = (_together(items, names) for names in (RDF_COLUMNS, RDF_REFERENCE_COLUMNS))
+    names = sorted({column.split(":")[1] for column in items.columns if column.startswith(f"{RDF_ALSO}:")})
+    also = {name: _together(items, _also_columns(name)) for name in names}
     grid, r_max = (np.arange(N_RDF) + 0.5) / N_RDF, items.columns["r_max"]
-    return [ProfileCurve(items.id[k], r_max[k] * grid, g[k], reference[k]) for k in np.flatnonzero(r_max > 0).tolist()]
+    return [
+        ProfileCurve(items.id[k], r_max[k] * grid, g[k], reference[k], tuple((n, also[n][k]) for n in names))
+        for k in np.flatnonzero(r_max > 0).tolist()
+    ]
 
 
 def density_curves(items: Items, parameters: DynamicsSettings) -> list[ProfileCurve]:

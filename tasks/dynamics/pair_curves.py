@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tasks.datasets.analysis import CurveLabel
 from tasks.datasets.pair_analyses import (
+    DrawnAnalysis,
     FirstPeakAnalysis,
     PairAnalysis,
-    RadialDistributionAnalysis,
     RadialDistributionRmseAnalysis,
 )
 from tasks.structures.frames import Float
@@ -19,11 +20,16 @@ from tasks.trajectories.trajectory import Trajectory
 
 
 class PairCurve(NamedTuple):
-    """(k,) each: distances [Å], g(r) of the model and of the reference, NaN where there is none."""
+    """(k,) each: distances [Å], g(r) of the model and of the reference, NaN where there is none.
+
+    Args:
+        also: further curves by name.
+    """
 
     r: Float
     g: Float
     reference: Float
+    also: tuple[tuple[str, Float], ...] = ()
 
 
 def distribution_of(analysis: PairAnalysis, r_max: float, trajectories: Sequence[Trajectory]) -> RadialDistribution:
@@ -56,26 +62,31 @@ def first_peak(analysis: FirstPeakAnalysis, trajectories: Sequence[Trajectory]) 
     return highest_peak(distribution, analysis.above, analysis.up_to)
 
 
-def curves(analysis: RadialDistributionAnalysis, trajectories: Sequence[Trajectory], label_set: str) -> PairCurve:
-    """g(r), and the reference at its distances.
+def curves(analysis: DrawnAnalysis, trajectories: Sequence[Trajectory], label_set: str) -> PairCurve:
+    """g(r), and the reference and further curves at its distances.
 
     Raises:
         ValueError: the reference has no point up to `r_max`.
     """
     label = analysis.reference[label_set]
     r, g, *_ = distribution_of(analysis, analysis.r_max, trajectories)
-    reference = np.interp(r, label.x, label.y, left=np.nan, right=np.nan)
+    reference = _at(r, label)
     if not np.isfinite(reference).any():
         raise ValueError(f"reference: has no point up to r_max, {analysis.r_max:g} Å")
-    return PairCurve(r, g, reference)
+    return PairCurve(r, g, reference, tuple((name, _at(r, other)) for name, other in analysis.also.items()))
 
 
-def curves_at_points(
-    analysis: RadialDistributionRmseAnalysis, trajectories: Sequence[Trajectory], label_set: str
-) -> PairCurve:
-    """g(r) at the points of the reference in the range, between whose values lines are drawn."""
+def _at(r: Float, curve: CurveLabel) -> Float:
+    return np.asarray(np.interp(r, curve.x, curve.y, left=np.nan, right=np.nan))
+
+
+def at_points(analysis: RadialDistributionRmseAnalysis, drawn: PairCurve, label_set: str) -> PairCurve:
+    """g(r) at the points of the reference in the range, between whose values lines are drawn.
+
+    Args:
+        drawn: of `curves`.
+    """
     label = analysis.reference[label_set]
-    r, g, *_ = distribution_of(analysis, analysis.r_max, trajectories)
     x, y = np.array(label.x), np.array(label.y)
     inside = (x > analysis.above) & (x < analysis.up_to)
-    return PairCurve(x[inside], np.interp(x[inside], r, g), y[inside])
+    return PairCurve(x[inside], np.interp(x[inside], drawn.r, drawn.g), y[inside])

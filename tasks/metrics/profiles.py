@@ -18,12 +18,14 @@ class ProfileCurve(NamedTuple):
         x: (k,) increasing.
         y: (k,) NaN where there is no value.
         reference: (k,) of the reference; None if there is none.
+        also: further curves by name, (k,) each, for comparison.
     """
 
     item: str
     x: Float
     y: Float
     reference: Float | None = None
+    also: tuple[tuple[str, Float], ...] = ()
 
 
 @dataclass(frozen=True)

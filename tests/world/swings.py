@@ -30,7 +30,17 @@ PUBLIC = frozenset({KNOWN.dataset})
 
 def angle_curves(items: Items, parameters: object) -> list[ProfileCurve]:
     angles = np.array([items.columns[name] for name in ANGLES]).T
-    return [ProfileCurve(name, TIMES, angles[k], np.full(len(TIMES), 7.0 + k)) for k, name in enumerate(items.id)]
+    guides = [(name, column) for name, column in items.columns.items() if name.startswith("guide")]
+    return [
+        ProfileCurve(
+            name,
+            TIMES,
+            angles[k],
+            np.full(len(TIMES), 7.0 + k),
+            tuple((guide, np.full(len(TIMES), column[k])) for guide, column in guides),
+        )
+        for k, name in enumerate(items.id)
+    ]
 
 
 def ends(items: Items, parameters: object) -> list[RunProgress]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,6 +105,29 @@ def test_a_line_for_each_of_the_first_models_with_one_entry_in_the_legend() -> N
     colours = {trace["name"]: trace["meta"]["colour"] for trace in plot["data"]}
     assert colours == {name: series for series, name in enumerate(names)} | {"reference": "rest"}
     assert len(figure.rows) == 3 * len(TIMES)
+
+
+def test_further_curves_are_thin_lines_with_their_names_and_are_hidden_with_their_data_set() -> None:
+    of_each = np.arange(222.0, 222.0 + LEAST_ITEMS)
+    guides = {"guide_a": np.full(LEAST_ITEMS, 111.0), "guide_b": of_each, "guide_c": np.full(LEAST_ITEMS, np.nan)}
+    items = swings(LEAST_ITEMS)
+    items = replace(items, columns={**items.columns, **guides})
+    frame = pendulum_frame(pendulum_board(2), {"known": items, "secret": items})
+    of_task, of_model = by_model(frame, KNOWN), profiles_of(frame, frame.board.rows[0])
+    assert of_model is not None
+    names = [row.submission.card.name for row in frame.board.rows]
+    assert [heading.name for heading in of_task.headings][2:] == ["Reference", "guide_a", "guide_b", *names]
+    assert list(of_task.rows[len(TIMES)])[:5] == ["pendulum 1", 0.0, 8.0, 111.0, 223.0]
+    assert [heading.name for heading in of_model.headings][4:] == ["Reference", "guide_a", "guide_b"]
+    assert list(of_model.rows[0])[4:] == [7.0, 111.0, 222.0]
+    assert list(of_model.rows[-1])[4:] == [None, None, None]  # the mean over the hidden data set
+    for figure in (of_task, of_model):
+        traces = [trace for trace in plot_of(figure)["data"] if trace["name"] == "guide_b"]
+        assert [trace["y"][0] for trace in traces] == [222.0 + k for k in range(LEAST_ITEMS)]
+        assert len({trace["line"]["dash"] for trace in traces}) == 1
+        assert all(trace["line"]["width"] < 1 for trace in traces)
+        assert "Thin lines, for comparison: guide_a, guide_b." in figure.about
+    assert "guide" not in words_of(by_model(frame, SECRET))
 
 
 def test_models_of_other_label_sets_have_their_own_reference() -> None:

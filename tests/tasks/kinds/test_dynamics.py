@@ -10,7 +10,13 @@ import pytest
 from ase import Atoms, units
 from ase.calculators.emt import EMT
 
-from tasks.dynamics.item_columns import DENSITY_COLUMNS, RDF_COLUMNS, RDF_REFERENCE_COLUMNS, distribution_curves
+from tasks.dynamics.item_columns import (
+    DENSITY_COLUMNS,
+    RDF_COLUMNS,
+    RDF_REFERENCE_COLUMNS,
+    distribution_curves,
+    rdf_curves,
+)
 from tasks.kind import Observation, Watch
 from tasks.kinds.dynamics import Dynamics, DynamicsParameters
 from tasks.metrics.measurement import Measurement
@@ -111,6 +117,26 @@ def test_g_of_r_of_free_molecules_is_one_and_its_error_is_the_distance_from_the_
     assert (reference[r > 2.1] == 1.5).all()
     assert g[r > 2.5].mean() == pytest.approx(1.0, abs=0.03)
     assert np.isnan(columns[RDF_COLUMNS[0]][0])
+
+
+@pytest.mark.parametrize("measure", [{"measure": "rdf", "r_max": 5.0}, {"measure": "rdf_rmse", "above": 3, "up_to": 5}])
+def test_further_curves_are_drawn_and_enter_no_error(measure: dict[str, Any]) -> None:
+    """Lines are kept as they are; a name is that of the curve; NaN where it has no point."""
+    parameters = DynamicsParameters(steps=40, store_every=10)
+    flat = {"x": [0.0, 4.0, 9.0], "y": [1.5, 1.5, 1.5]}
+    further = {"TIP3P": {"x": [2.0, 6.0], "y": [0.2, 0.6]}, "TIP4P/2005": {"x": [0.0, 6.0], "y": [3.0, 3.0]}}
+    plain = {"first": list(range(0, 54, 2)), "bin_width": 0.1, "reference": {LABEL_SET: flat}, **measure}
+    results = [measured([{**plain, **also}], parameters, diatomics(27), Bonds()) for also in ({}, {"also": further})]
+    assert results[0].metrics == results[1].metrics
+    (without,), (curve,) = (rdf_curves(result.items, parameters) for result in results)
+    assert without.also == ()
+    np.testing.assert_array_equal(without.y, curve.y)
+    assert [name for name, _ in curve.also] == ["TIP3P", "TIP4P/2005"]
+    (_, line), (_, constant) = curve.also
+    inside = (curve.x > 2.2) & (curve.x < 4.9)
+    np.testing.assert_allclose(line[inside], curve.x[inside] / 10, rtol=1e-9)
+    assert np.isnan(line[curve.x < 1.9]).all()
+    np.testing.assert_allclose(constant, 3.0)
 
 
 def test_charge_and_spin_reach_the_model_in_every_step_and_a_step_is_one_batch() -> None:
