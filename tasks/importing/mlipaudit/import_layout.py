@@ -44,7 +44,9 @@ READERS: Mapping[str, BenchmarkReader] = {
     "tautomers": BenchmarkReader(energies.tautomers),
     "reactivity": BenchmarkReader(energies.reactivity),
     "nudged_elastic_band": BenchmarkReader(geometries.nudged_elastic_band),
-    "water_radial_distribution": BenchmarkReader(liquids.water_radial_distribution, (), "water_density"),
+    "water_radial_distribution": BenchmarkReader(
+        liquids.water_radial_distribution, (), "water_density", ("app_data/water_radial_distribution",)
+    ),
     "solvent_radial_distribution": BenchmarkReader(
         liquids.solvent_radial_distribution, ("fast", "dev"), "solvent_density"
     ),

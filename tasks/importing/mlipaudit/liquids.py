@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from tasks.simulation.molecules import check_molecules, molecules_of, whole_mole
 from tasks.structures.frames import Frames, Int
 
 EXPERIMENT = "experimental_reference.npz"
+# By force field, the file with its g(r), which MLIPAudit's app draws; the archives need not have it.
+FORCE_FIELDS: Mapping[str, str] = {"TIP3P": "tip3p_500ps.npz", "TIP4P": "tip4p_500ps.npz"}
 BIN_WIDTH = 0.01  # Å
 # The share of the frames at the beginning that densities leave out.
 SKIPPED = 0.2
@@ -67,10 +70,11 @@ SOLVENTS = (
 
 
 def water_radial_distribution(files: BenchmarkFiles) -> BenchmarkContent:
-    """Water, with the measured g(r) of its oxygen atoms."""
+    """Water, with the measured g(r) of its oxygen atoms, and those of force fields where their files are."""
     paths = files.paths(WATER.pdb, EXPERIMENT)
-    curve = measured_curve(paths[EXPERIMENT])
-    return _boxes("water_radial_distribution", files, [WATER], curve)
+    others = {name: files.find(file) for name, file in FORCE_FIELDS.items()}
+    also = {name: curve_of(path) for name, path in others.items() if path is not None}
+    return _boxes("water_radial_distribution", files, [WATER], measured_curve(paths[EXPERIMENT]), also)
 
 
 def solvent_radial_distribution(files: BenchmarkFiles) -> BenchmarkContent:
@@ -86,11 +90,22 @@ def measured_curve(path: Path) -> CurveLabel:
     Raises:
         DatasetError: there is no such curve, or r is not in Å; one line.
     """
+    return curve_of(path, whole=True)
+
+
+def curve_of(path: Path, whole: bool = False) -> CurveLabel:
+    """A g(r) of the oxygen atoms of water, up to where it is compared, or whole.
+
+    Raises:
+        DatasetError: there is no such curve, or r is not in Å; one line.
+    """
     with dataset_faults(path), np.load(path, allow_pickle=False) as arrays:
         for name in ("r_OO", "g_OO"):
             if name not in arrays:
                 raise DatasetError(f"{path}: {name}: is missing: restore the published file")
         r, g = (np.asarray(arrays[name], np.float64) for name in ("r_OO", "g_OO"))
+    if not whole:
+        r, g = r[r <= COMPARED[1]], g[r <= COMPARED[1]]
     with dataset_faults(f"{path}: r_OO, g_OO"):
         curve = CurveLabel(x=tuple(r.tolist()), y=tuple(g.tolist()))
     peak, (low, high) = float(r[np.argmax(g)]), NEAREST_OXYGEN
@@ -115,7 +130,11 @@ def read_box(path: Path) -> Atoms:
 
 
 def _boxes(
-    card: str, files: BenchmarkFiles, liquids: Sequence[Liquid], curve: CurveLabel | None = None
+    card: str,
+    files: BenchmarkFiles,
+    liquids: Sequence[Liquid],
+    curve: CurveLabel | None = None,
+    also: Mapping[str, CurveLabel] = MappingProxyType({}),
 ) -> BenchmarkContent:
     structures, systems, molecules, n_molecules = [], [], list[Int](), 0
     for index, liquid in enumerate(liquids):
@@ -125,7 +144,7 @@ def _boxes(
         numbers = _molecules(files, liquid, frames)
         atoms.positions = whole_molecules(frames, numbers).positions
         structures.append(PublishedStructure(liquid.id, atoms))
-        analyses = _analyses(label_set_of(card), liquid, atoms, curve)
+        analyses = _analyses(label_set_of(card), liquid, atoms, curve, also)
         systems.append(SimulatedSystem(id=liquid.id, cluster=liquid.id, structure=index, analyses=analyses))
         molecules.append(numbers + n_molecules)
         n_molecules += int(numbers.max()) + 1
@@ -164,7 +183,9 @@ def _molecules(files: BenchmarkFiles, liquid: Liquid, frames: Frames) -> Int:
     return numbers
 
 
-def _analyses(label_set: str, liquid: Liquid, atoms: Atoms, curve: CurveLabel | None) -> tuple[AnyAnalysis, ...]:
+def _analyses(
+    label_set: str, liquid: Liquid, atoms: Atoms, curve: CurveLabel | None, also: Mapping[str, CurveLabel]
+) -> tuple[AnyAnalysis, ...]:
     pairs = {
         "first": tuple(np.flatnonzero(atoms.symbols == liquid.element).tolist()),
         "bin_width": BIN_WIDTH,
@@ -189,6 +210,6 @@ def _analyses(label_set: str, liquid: Liquid, atoms: Atoms, curve: CurveLabel | 
         return peak, density
     low, high = COMPARED
     rdf = RadialDistributionRmseAnalysis(
-        measure="rdf_rmse", name="rdf", above=low, up_to=high, reference={label_set: curve}, **pairs
+        measure="rdf_rmse", name="rdf", above=low, up_to=high, reference={label_set: curve}, also=dict(also), **pairs
     )
     return rdf, peak, density

@@ -357,7 +357,11 @@ def test_the_published_boxes_are_read(reference_data: Path) -> None:
     water = imported(folder, WATER)
     assert np.bincount(water.conditions["molecule"]).tolist() == [3] * 501
     assert water.frames.cell[0].diagonal() == pytest.approx([24.772] * 3)
-    assert water.table.systems[0].analyses[1].up_to == pytest.approx(12.38)
+    rdf, peak, _ = water.table.systems[0].analyses
+    assert peak.up_to == pytest.approx(12.38)
+    highest = {name: (curve.x[int(np.argmax(curve.y))], max(curve.y)) for name, curve in rdf.also.items()}
+    assert highest["TIP3P"] == pytest.approx((2.77, 2.80), abs=0.02)
+    assert highest["TIP4P"] == pytest.approx((2.74, 3.32), abs=0.02)
     assert len(np.unique(imported(folder, SOLVENTS, "dev").conditions["molecule"])) == 125
     assert len(imported(folder, "stability", "dev").frames) == 2
     assert imported(folder, "inference_speed").table.id == ("71_1jrs_leupeptin", "121_1ay3")
