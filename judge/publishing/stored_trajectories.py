@@ -9,6 +9,7 @@ from judge.ranking.leaderboard import TaskLine
 from judge.records.observation_file import read_observation
 from submissions.store.interface import Store, StoreError
 from tasks.datasets.dataset import load_dataset
+from tasks.datasets.dataset_checks import FRAMES
 from tasks.trajectories.trajectory import Trajectory
 
 
@@ -30,7 +31,7 @@ class StoredTrajectories:
             return None
         try:
             dataset = self._dataset(result.provenance.dataset)
-            if dataset.structures.frames_sha256 != result.provenance.frames_sha256:
+            if dataset.card.sha256.get(FRAMES) != result.provenance.frames_sha256:
                 return None
             return read(self._observation(result.provenance.observation), dataset, line.task.parameters, run)
         except (StoreError, ValueError):

@@ -22,7 +22,8 @@ from judge.records.records import Result
 from judge.view.sources import Sources
 from submissions.records import Submission
 from submissions.store.interface import Store
-from tasks.datasets.dataset import Dataset, save_dataset
+from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
+from tasks.datasets.dataset_checks import FRAMES
 from tasks.kind import Observation, Watch
 from tasks.kinds.dynamics import Dynamics, DynamicsParameters
 from tasks.model.calculator import InProcessCalculator
@@ -71,7 +72,7 @@ def simulated_site(store: Store, data: Path) -> SimulatedSite:
     dataset = dataset_of(structures(), [[], []])
     for each in (KNOWN, SECRET):
         card = dataset.card.model_copy(update={"name": each.name})
-        save_dataset(replace(dataset, card=card), data)
+        frames_sha256 = load_dataset(save_dataset(replace(dataset, card=card), data)).card.sha256[FRAMES]
     calculator = InProcessCalculator(EMT())
     whole = KIND.observe(dataset.structures, PARAMETERS, calculator, Watch(time.monotonic))
     broken = dict(whole.arrays)
@@ -82,22 +83,22 @@ def simulated_site(store: Store, data: Path) -> SimulatedSite:
     broken["failure"] = np.array([Cause.EXPLODED, Cause.NONE], np.int8)
     observations = [whole, Observation(broken)]
     for name, observation in zip(("whole", "broken"), observations, strict=True):
-        _save(store, submission(name), observation, dataset)
+        _save(store, submission(name), observation, dataset, frames_sha256)
     board = read_board(store, SUITE, pytest.fail)
     return SimulatedSite(store, board, Sources(public=PUBLIC, data=data), dataset, observations)
 
 
-def _save(store: Store, model: Submission, observation: Observation, dataset: Dataset) -> None:
+def _save(store: Store, model: Submission, observation: Observation, dataset: Dataset, frames_sha256: str) -> None:
     measurement = KIND.measure(observation, dataset, PARAMETERS, None)
     digest = store_observation(store, observation)
-    results = [_of(result(model, each, measurement.metrics, n_items=2), digest, dataset) for each in (KNOWN, SECRET)]
+    results = [
+        _of(result(model, each, measurement.metrics, n_items=2), digest, frames_sha256) for each in (KNOWN, SECRET)
+    ]
     save(store, [model], results)
     for each in results:
         store.put(items_path(each.submission, each.task, each.result_key), pack_items(measurement.items))
 
 
-def _of(given: Result, digest: str, dataset: Dataset) -> Result:
-    provenance = given.provenance.model_copy(
-        update={"observation": digest, "frames_sha256": dataset.structures.frames_sha256}
-    )
+def _of(given: Result, digest: str, frames_sha256: str) -> Result:
+    provenance = given.provenance.model_copy(update={"observation": digest, "frames_sha256": frames_sha256})
     return given.model_copy(update={"provenance": provenance})
