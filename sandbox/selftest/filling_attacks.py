@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -32,8 +33,12 @@ def _fills(folder: str, limit_bytes: int) -> Look:
     return look
 
 
+# Near the limit of the memory the kernel reads the image's files again and again.
+NEAR_THE_LIMIT: Mapping[str, float] = {**PATIENCE, "message_s": 60.0, "task_s": 90.0}
+
+
 def _within_memory(trial: Trial, memory_bytes: int) -> Finding:
-    outcome = trial.run(report, **{**PATIENCE, "memory_bytes": memory_bytes})
+    outcome = trial.run(report, **NEAR_THE_LIMIT, memory_bytes=memory_bytes)
     value = outcome.value
     if value is not None and len(value) > 1 and value[1] == errno.ENOSPC:
         return Finding(True, f"there was no more room after {value[0]:.0f} files")
@@ -45,7 +50,7 @@ def _within_memory(trial: Trial, memory_bytes: int) -> Finding:
 
 
 def _children(trial: Trial) -> Finding:
-    outcome = trial.run(report, **{**PATIENCE, "message_s": 60.0, "task_s": 90.0})
+    outcome = trial.run(report, **NEAR_THE_LIMIT)
     if outcome.value is None:
         held = outcome.verdict is Verdict.MEMORY_LIMIT
         return Finding(held, f"the session ended: {outcome.verdict}: {outcome.sentence}")

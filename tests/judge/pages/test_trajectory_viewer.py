@@ -36,8 +36,14 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield base
 
 
+def started(page: Page) -> None:
+    """The script has made the place of the viewer: before, a link leads to the file."""
+    page.locator(".viewer-place").wait_for(state="attached")
+
+
 def look(page: Page, url: str, system: str = "s0", model: str = "whole") -> None:
     page.goto(f"{url}{PAGE}")
+    started(page)
     page.get_by_role("link", name=f"Look at the trajectory of {system}, {model}").click()
     expect(page.locator(".viewer canvas")).to_be_focused()
 
@@ -99,6 +105,7 @@ def test_a_file_that_is_gone_is_reported(url: str, browser: Browser) -> None:
     with browser.new_page() as page:
         page.route("**/trajectories/**", lambda route: route.fulfill(status=404, body="gone"))
         page.goto(f"{url}{PAGE}")
+        started(page)
         page.get_by_role("link", name="Look at the trajectory of s0, whole").click()
         expect(page.get_by_role("alert")).to_have_text("The trajectory could not be loaded.")
 
