@@ -159,10 +159,15 @@ class Check(Record):
 
 
 class Timing(Record):
-    """Time of energy, forces and stress of one structure, asked alone [s]."""
+    """Time of energy, forces and stress of one structure, asked alone [s].
+
+    Args:
+        periodic: in all three directions; None if that was not recorded.
+    """
 
     n_atoms: int
     seconds: float
+    periodic: bool | None = None
 
 
 class PreflightReport(Record):

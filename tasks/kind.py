@@ -8,7 +8,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from tasks.metrics.measurement import Measurement
 from tasks.metrics.profiles import Profile
 from tasks.metrics.run_progress import ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
+from tasks.model.work import Work as Work  # it belongs to this interface
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
 from tasks.trajectories.trajectory import Trajectory
@@ -125,23 +126,6 @@ class Watch:
     def in_time(self) -> bool:
         """Whether the deadline has not passed."""
         return self.clock() <= self.deadline
-
-
-class Work(NamedTuple):
-    """The work of a model in a task, for an estimate of its time.
-
-    Args:
-        frames: structures that are sent to the model; one that is sent twice counts twice.
-        atoms: the atoms of these structures.
-    """
-
-    frames: float
-    atoms: float
-
-    @classmethod
-    def of(cls, frames: Frames, times: float = 1.0) -> Work:
-        """The work of sending each of `frames` that many times."""
-        return cls(times * len(frames), times * len(frames.numbers))
 
 
 class DatasetPart(StrEnum):

@@ -24,11 +24,11 @@ from submissions.progress import Reporter
 from submissions.records import Submission, utc_now
 from submissions.store.interface import Store
 from tasks.datasets.dataset import Structures, load_structures, read_card
-from tasks.kind import Work
 from tasks.kinds.registry import KINDS
+from tasks.model.work import Work
 from tasks.suites.suite import Suite, Task
 
-NOTHING = Work(0, 0)
+NOTHING = Work.none()
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from submissions.preflight.probes import (
     batch_structures,
     charge_and_spin,
     dominant_cause,
+    doubled,
     force_consistency,
     invariances,
     n_physics_calls,
@@ -37,7 +38,8 @@ from tasks.structures.predictions import Cause
 
 MAX_PREFLIGHT_S = 600.0
 N_STEPS = 10  # one for each structure, two for physics, two at the end
-LARGER_S = 5.0  # longest expected time of a call on a larger cell
+LARGER_S = 5.0  # longest expected time of a call on a larger structure
+LARGER_ATOMS = 256
 PHYSICS_S = 15.0  # for each examined structure: the whole takes about a minute
 
 _REFUSALS = {
@@ -159,9 +161,10 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
     for done, (name, atoms) in enumerate(answered_structures.items()):
         report(done, N_STEPS, "steps")
         seconds[name] = seconds_per_call(model, atoms)
-    timings = [Timing(n_atoms=len(answered_structures[name]), seconds=taken) for name, taken in seconds.items()]
     chosen = _structures_for_physics(seconds)
-    timings += time_larger(model, answered_structures[chosen[0]], seconds[chosen[0]])
+    timings = [_timing(answered_structures[name], taken) for name, taken in seconds.items()]
+    for name in chosen:
+        timings += time_larger(model, answered_structures[name], seconds[name])
     for done, name in enumerate(chosen):
         report(N_STEPS - 4 + done, N_STEPS, "steps")
         checks += _physics(model, name, answered_structures[name], seconds[name])
@@ -180,23 +183,28 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
 
 
 def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Timing]:
-    """Times of supercells of 8 and 27 times `atoms`. They separate the cost per atom from the cost per call.
+    """Times of 2, 4, 8 … times `atoms`, up to `LARGER_ATOMS`. They show how the cost grows with the number of atoms.
 
-    Fewer if there is no cell, if the model fails, or if the time would be long with a quadratic cost.
+    They end where the model fails, or where a call would take long if the time of the next grew with the square of the
+    atoms, or as it grew before.
 
     Args:
         seconds: time of `atoms` itself.
     """
-    timings = [Timing(n_atoms=len(atoms), seconds=seconds)]
-    for times in (2, 3) if atoms.pbc.all() else ():
-        cell = atoms.repeat(times)
-        growth = len(cell) / timings[-1].n_atoms
-        if growth**2 * timings[-1].seconds > LARGER_S:
+    timings: list[Timing] = []
+    growth = 4.0
+    while 2 * len(atoms) <= LARGER_ATOMS and growth * seconds <= LARGER_S:
+        atoms = doubled(atoms)
+        if not model.compute(Frames.from_atoms([atoms]), model.properties).ok[0]:
             break
-        if not model.compute(Frames.from_atoms([cell]), model.properties).ok[0]:
-            break
-        timings.append(Timing(n_atoms=len(cell), seconds=seconds_per_call(model, cell)))
-    return timings[1:]
+        before, seconds = seconds, seconds_per_call(model, atoms)
+        growth = max(4.0, seconds / before)
+        timings.append(_timing(atoms, seconds))
+    return timings
+
+
+def _timing(atoms: Atoms, seconds: float) -> Timing:
+    return Timing(n_atoms=len(atoms), seconds=seconds, periodic=bool(atoms.pbc.all()))
 
 
 def _structures_for_physics(seconds: dict[str, float]) -> list[str]:

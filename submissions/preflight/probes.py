@@ -16,6 +16,7 @@ from tasks.structures.predictions import Cause, Predictions, Properties
 
 STEPS_ANGSTROM = (3e-2, 1e-2, 3e-3, 1e-3)
 SEED = 20_251
+GAP = 2.4  # Å, between the nuclei of neighbouring molecules, as of hydrogen atoms in a liquid
 
 
 def public_structures() -> dict[str, Atoms]:
@@ -34,6 +35,20 @@ def public_structures() -> dict[str, Atoms]:
     for atoms in structures.values():
         atoms.positions += rng.normal(0.0, 0.05, atoms.positions.shape)
     return structures
+
+
+def doubled(atoms: Atoms) -> Atoms:
+    """Twice `atoms`, as compact as it can be: a crystal is repeated, a molecule gets a copy `GAP` beside it."""
+    if atoms.pbc.all():
+        shortest = int(np.argmin(atoms.cell.lengths()))
+        repeated: Atoms = atoms.repeat(tuple(2 if axis == shortest else 1 for axis in range(3)))
+        return repeated
+    extents = np.ptp(atoms.positions, axis=0) + GAP
+    shortest = int(np.argmin(extents))
+    copy = atoms.copy()
+    copy.positions[:, shortest] += extents[shortest]
+    together: Atoms = atoms + copy
+    return together
 
 
 @dataclass(frozen=True)

@@ -127,9 +127,9 @@ class Phonons(CrystalKind):
         """The usual steps of a relaxation, the supercell, and two displaced ones an atom of the primitive cell."""
         frames, (supercell, primitive) = structures.frames, matrices(structures)
         relaxation = Work.of(frames, min(USUAL_STEPS, parameters.relaxation.max_steps))
-        frames_per_crystal = 1 + USUAL_DISPLACEMENTS * frames.n_atoms * np.abs(np.linalg.det(primitive))
-        atoms = frames_per_crystal * supercell_sizes(frames, supercell)
-        return Work(relaxation.frames + float(frames_per_crystal.sum()), relaxation.atoms + float(atoms.sum()))
+        n_supercells = 1 + USUAL_DISPLACEMENTS * frames.n_atoms * np.abs(np.linalg.det(primitive))
+        sizes = supercell_sizes(frames, supercell).astype(np.float64)
+        return relaxation + Work(sizes, frames.periodic, n_supercells)
 
     def values(self, observation: Observation, dataset: Dataset, parameters: PhononsParameters) -> CrystalValues:
         """The four quantities; those of the trivial model are zero."""

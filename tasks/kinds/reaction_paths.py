@@ -127,11 +127,11 @@ class ReactionPaths:
 
     def work(self, structures: Structures, parameters: ReactionPathsParameters) -> Work:
         """The usual steps of both ends, and of all images between them."""
-        sizes = [structures.frames.n_atoms[of_role[PathRole.REACTANT]] for of_role in path_structures(structures)]
+        reactants = [of_role[PathRole.REACTANT] for of_role in path_structures(structures)]
         band = parameters.band
         steps = min(USUAL_STEPS, band.steps + band.climbing_steps)
-        frames = 2 * min(USUAL_END_STEPS, band.end_steps) + (band.n_images - 2) * steps
-        return Work(float(frames * len(sizes)), float(frames * sum(sizes)))
+        n_calls = 2 * min(USUAL_END_STEPS, band.end_steps) + (band.n_images - 2) * steps
+        return Work.of(structures.frames.take(reactants), n_calls)
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: ReactionPathsParameters, label_set: str | None

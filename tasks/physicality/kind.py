@@ -173,8 +173,8 @@ class Physicality:
 
     def work(self, structures: Structures, parameters: PhysicalityParameters) -> Work:
         """Each structure, and all its copies, once."""
-        sent = [structures.frames, *(q.frames for q in _plan(structures.frames, parameters).questions)]
-        return Work(sum(len(frames) for frames in sent), sum(len(frames.numbers) for frames in sent))
+        questions = _plan(structures.frames, parameters).questions
+        return sum((Work.of(question.frames) for question in questions), Work.of(structures.frames))
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: PhysicalityParameters, label_set: str | None

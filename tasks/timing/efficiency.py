@@ -106,16 +106,16 @@ class Efficiency:
     def work(self, structures: Structures, parameters: EfficiencyParameters) -> Work:
         """Two calls a timed frame, the batches, and the consistency check."""
         plan = TimingPlan(structures, parameters)
-        atoms = [plan.planned_atoms[s] for s in plan.sources.tolist()]
+        atoms = np.array([plan.planned_atoms[s] for s in plan.sources.tolist()], np.float64)
         calls = 2 * parameters.n_frames + 3 * parameters.n_rechecked
         calls += CHECKED_IN_BATCHES if parameters.n_batches else 0
-        mean = sum(atoms) / len(atoms)
         in_batches = (parameters.n_batches + 1) * USUAL_BATCH_ATOMS if parameters.n_batches else 0
         kept = plan.preference().tolist()[: parameters.n_rechecked]
         small = SmallFrames(plan, kept, [plan.counts(int(plan.sources[index])) for index in kept])
         frames = [*small.structures, *(block.frame for block in small.blocks), *small.structures]
-        n_small = sum(len(frame.numbers) for frame in frames)
-        return Work(calls + len(frames) + in_batches / mean, calls * mean + n_small + in_batches)
+        times = np.full(len(atoms), calls / len(atoms) + in_batches / atoms.sum())
+        large = Work(atoms, structures.frames.periodic[plan.sources], times)
+        return sum((Work.of(frame) for frame in frames), large)
 
     def recheck(
         self,

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from judge.cli.maintainer.request_options import make_request
 from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
-from judge.evaluation.estimate import Cost, speed_of, total_of
+from judge.evaluation.estimate import CallTime, Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
 from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.workspace import open_workspace
@@ -21,22 +21,27 @@ from submissions.records import Record, Submission
 from submissions.tables import plain_table, table_console
 
 ASSUMPTIONS = (
-    "Estimated from the times of single structures in the preflight, as a + b × atoms for each call. A model that "
-    "takes whole batches may need less; a model whose cost grows faster than the number of atoms needs more; "
-    "relaxations are assumed to have a usual number of steps. The estimate holds for the preflight's device only."
+    "Estimated from the times of single structures in the preflight, as a + b × atomsᵖ for each call. A model that "
+    "takes whole batches may need less; relaxations are assumed to have a usual number of steps; a structure of a sort "
+    "that got no answer in the preflight takes no time. The estimate holds for the preflight's device only."
 )
+
+
+OF_100_ATOMS = ("100 atoms, crystal", "100 atoms, molecule")
 
 
 class UnitHours(Record):
     """One unit: the step to do, the structures and atoms to ask, and the estimated time.
 
     Args:
+        mlipaudit: the benchmarks of MLIPAudit that the task is part of.
         seconds: [s]; None if it is not known.
         limited: whether it will run into the time limit of its task.
     """
 
     submission: str
     task: str
+    mlipaudit: tuple[str, ...] = ()
     step: Step
     frames: float
     atoms: float
@@ -51,6 +56,8 @@ class SubmissionHours(Record):
         seconds: of the units whose time is known.
         unknown: number of units whose time is not known.
         limited: number of units that will run into the time limit of their task.
+        crystal: time of a call on a structure with three periodic directions; None if it is not known.
+        molecule: time of a call on any other structure; None if it is not known.
         device: on which the preflight ran.
     """
 
@@ -58,8 +65,8 @@ class SubmissionHours(Record):
     seconds: float
     unknown: int
     limited: int
-    per_call_s: float | None = None
-    per_atom_s: float | None = None
+    crystal: CallTime | None = None
+    molecule: CallTime | None = None
     startup_s: float | None = None
     device: str
 
@@ -119,6 +126,7 @@ def _unit_hours(work_plan: WorkPlan, planned: Planned, cost: Cost) -> UnitHours:
     return UnitHours(
         submission=planned.unit.submission.id,
         task=planned.unit.task.name,
+        mlipaudit=planned.unit.task.mlipaudit,
         step=planned.step,
         frames=work.frames,
         atoms=work.atoms,
@@ -155,23 +163,26 @@ def _show(console: Console, forecast: Forecast) -> None:
 
 
 def _units_table(units: list[UnitHours]) -> Table:
-    table = plain_table("submission", "task", "to do", "structures", "atoms", "time", numbers=("structures", "atoms"))
+    of_mlipaudit = ("MLIPAudit",) if any(unit.mlipaudit for unit in units) else ()
+    columns = ("submission", "task", *of_mlipaudit, "to do", "structures", "atoms", "time")
+    table = plain_table(*columns, numbers=("structures", "atoms"))
     for unit in units:
+        benchmarks = (", ".join(unit.mlipaudit),) if of_mlipaudit else ()
         sizes = (f"{unit.frames:,.0f}", f"{unit.atoms:,.0f}") if unit.frames else ("", "")
         limit = " (limit)" if unit.limited else ""
-        table.add_row(unit.submission, unit.task, unit.step, *sizes, _time(unit.seconds) + limit)
+        table.add_row(unit.submission, unit.task, *benchmarks, unit.step, *sizes, _time(unit.seconds) + limit)
     return table
 
 
 def _submissions_table(forecast: Forecast) -> Table:
-    table = plain_table("submission", "to do", "time", "a call", "an atom", "measured on", numbers=("to do",))
+    table = plain_table("submission", "to do", "time", *OF_100_ATOMS, "measured on", numbers=("to do",))
     for submission in forecast.submissions:
         units = [unit for unit in forecast.units if unit.submission == submission.submission]
         to_do = sum(unit.step is not Step.DONE for unit in units)
         unknown = f" + {submission.unknown} unknown" if submission.unknown else ""
-        costs = (_scaled(submission.per_call_s, 1e3, "ms"), _scaled(submission.per_atom_s, 1e6, "µs"))
+        calls = (_of_100_atoms(submission.crystal), _of_100_atoms(submission.molecule))
         time = _time(submission.seconds) + unknown
-        table.add_row(submission.submission, f"{to_do}/{len(units)}", time, *costs, submission.device or "–")
+        table.add_row(submission.submission, f"{to_do}/{len(units)}", time, *calls, submission.device or "–")
     return table
 
 
@@ -179,5 +190,9 @@ def _time(seconds: float | None) -> str:
     return "unknown" if seconds is None else duration(seconds)
 
 
-def _scaled(seconds: float | None, factor: float, unit: str) -> str:
-    return "–" if seconds is None else f"{factor * seconds:.3g} {unit}"
+def _of_100_atoms(call: CallTime | None) -> str:
+    """The time of a call on 100 atoms, and the power of the number of atoms with which it grows."""
+    if call is None:
+        return "–"
+    milliseconds = 1e3 * float(call.seconds(100.0))
+    return f"{milliseconds:.3g} ms" + (f", atoms^{call.power:g}" if call.power > 1 else "")

@@ -75,10 +75,10 @@ class Counting(InProcessCalculator):
 
     def __init__(self, calculator: Any) -> None:
         super().__init__(calculator, max_atoms_per_batch=40)
-        self.work = Work(0, 0)
+        self.work = Work.none()
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
-        self.work = Work(self.work.frames + len(frames), self.work.atoms + len(frames.numbers))
+        self.work += Work.of(frames)
         return super().compute(frames, properties)
 
 

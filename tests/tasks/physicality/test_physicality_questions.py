@@ -38,7 +38,8 @@ def test_the_same_is_asked_again_in_another_place_and_the_work_is_told_beforehan
     watch = Watch(time.monotonic, progress=lambda *step: steps.append(step))
     KIND.observe(MIXED.structures, SMALL, model, watch)
     questions = Frames.concatenate([frames for frames, _ in model.calls])
-    assert KIND.work(MIXED.structures, SMALL) == (len(questions), len(questions.numbers))
+    work = KIND.work(MIXED.structures, SMALL)
+    assert (work.frames, work.atoms) == (len(questions), len(questions.numbers))
     assert steps[-1] == (len(questions), len(questions), "frames")
     whole = [
         (questions.positions[questions.atom_slice(i)].tobytes(), questions.cell[i].tobytes())
