@@ -26,16 +26,16 @@ from scoring.mlipaudit import (
 from scoring.names import COMPATIBLE, MLIPAUDIT, Variant
 from submissions.records import Submission
 from tasks.structures.predictions import Cause
-from tasks.suites.suite import MLIPAUDIT_RELEASE, Suite, Task
+from tasks.suites.suite import Suite, Task
 
-# What is counted of a benchmark in suites of the first releases, whose reactions may have no reaction energies.
-_OF_FIRST_RELEASES: Mapping[str, Set[str]] = {"reactivity": {"activation_energy_abs_error"}}
+# What is counted of a benchmark in suites that state no release, whose reactions may have no reaction energies.
+_WITHOUT_RELEASE: Mapping[str, Set[str]] = {"reactivity": {"activation_energy_abs_error"}}
 
 
 def audit_facts(suite: Suite) -> MlipAuditFacts | None:
     """MLIPAudit's facts of what the suite measures; None if it measures no benchmark.
 
-    A suite of the first releases counts the benchmarks that it measures, one of a later release all benchmarks.
+    A suite that states its release counts all benchmarks of that, another one those of 0.1.0 to 0.1.4 that it measures.
 
     Raises:
         ScoringError: a task names a benchmark that the release does not have, or that its kind does not measure.
@@ -43,14 +43,13 @@ def audit_facts(suite: Suite) -> MlipAuditFacts | None:
     named = {name for task in suite.tasks for name in task.mlipaudit}
     if not named:
         return None
-    facts = load_mlipaudit(suite.mlipaudit_release)
+    facts = load_mlipaudit(suite.mlipaudit_release or MLIPAUDIT)
     for task in suite.tasks:
         for name in task.mlipaudit:
             _check_measured(suite, task, name, facts)
-    if suite.mlipaudit_release == MLIPAUDIT_RELEASE:
-        counted = {name: _OF_FIRST_RELEASES.get(name, facts.benchmarks[name].metrics.keys()) for name in named}
-    else:
-        counted = {name: benchmark.metrics.keys() for name, benchmark in facts.benchmarks.items()}
+    counted: dict[str, Set[str]] = {name: benchmark.metrics.keys() for name, benchmark in facts.benchmarks.items()}
+    if not suite.mlipaudit_release:
+        counted = {name: _WITHOUT_RELEASE.get(name, metrics) for name, metrics in counted.items() if name in named}
     kept = {
         name: benchmark.model_copy(update={"metrics": _measured_in(suite, name, benchmark.metrics, counted[name])})
         for name, benchmark in facts.benchmarks.items()

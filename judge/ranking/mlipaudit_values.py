@@ -105,6 +105,8 @@ def energies(column: str = "error", counted: Callable[[Items, str], Bool] = ever
 def of_runs(measure: str, factor: float = 1.0, *, by_name: bool = False, relative: bool = False) -> Reader:
     """Errors of an analysis of dynamics.
 
+    If the metric states a range (`outside`), they are the distances of the quantity from it.
+
     Args:
         factor: to the metric's unit.
         by_name: whether the last word of an item's name is its group, such as a residue.
@@ -114,12 +116,33 @@ def of_runs(measure: str, factor: float = 1.0, *, by_name: bool = False, relativ
     def read(items: Items, result: Result, metric: AuditMetric) -> AuditItems:
         members = _counted(items, result.task, f"{measure}_count")
         scale = factor / np.abs(column_of(items, "reference", result.task)) if relative else np.full(len(items), factor)
-        chosen = _chosen(items, members, scale * column_of(items, "error", result.task))
+        errors, stored = (column_of(items, name, result.task) for name in ("error", "stored_error"))
+        if metric.outside is not None:
+            reference = column_of(items, "reference", result.task)
+            errors, stored = (_distances(reference + each, *metric.outside) for each in (errors, stored))
+        chosen = _chosen(items, members, scale * errors)
         groups = [items.id[k].split()[-1] for k in np.flatnonzero(members).tolist()] if by_name else None
-        seen = np.abs(scale * column_of(items, "stored_error", result.task))[members]
+        seen = np.abs(scale * stored)[members]
         return chosen._replace(seen=np.where(np.isfinite(seen), seen, np.nan), groups=groups)
 
     return read
+
+
+def _distances(values: Float, low: float, high: float) -> Float:
+    """(k,) how far values are outside of a range; NaN stays."""
+    return np.maximum(np.maximum(low - values, values - high), 0.0)
+
+
+def distances_of_proteins(items: Items, result: Result, metric: AuditMetric) -> AuditItems:
+    """The mean RMSD over frames; the lowest if the metric states how frames are combined."""
+    return of_runs("rmsd" if metric.over_frames is None else "lowest_rmsd")(items, result, metric)
+
+
+def highest_tm_scores(items: Items, result: Result, metric: AuditMetric) -> AuditItems:
+    """The highest TM-score of the frames; `error` and `stored_error` are TM-scores minus 1."""
+    members = _counted(items, result.task, "highest_tm_score_count")
+    values, seen = (1 + column_of(items, name, result.task) for name in ("error", "stored_error"))
+    return _chosen(items, members, np.clip(values, 0, 1))._replace(seen=np.clip(seen, 0, 1)[members])
 
 
 def stability_scores(items: Items, result: Result, metric: AuditMetric) -> AuditItems:
@@ -229,7 +252,10 @@ VALUES: Mapping[str, Mapping[str, Mapping[str, Reader]]] = {
     "nve_energy_conservation": {"drift_ratio": {"dynamics": of_runs("drift_ratio")}},
     "stability": {"stability": {"dynamics": stability_scores}},
     "inference_speed": {"time_ratio": {"efficiency": times}},
-    "folding_stability": {"rmsd": {"dynamics": of_runs("rmsd")}},
+    "folding_stability": {
+        "rmsd": {"dynamics": distances_of_proteins},
+        "tm_score": {"dynamics": highest_tm_scores},
+    },
     "sampling": {
         "outliers_ratio_backbone": {"dynamics": of_runs("dihedral_outliers", _PERCENT, by_name=True)},
         "outliers_ratio_sidechain": {"dynamics": of_runs("sidechain_outliers", _PERCENT, by_name=True)},

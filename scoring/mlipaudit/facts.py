@@ -68,6 +68,7 @@ class AuditMetric(ReleasePart):
         leaves_out_unsupported: True: items with unsupported elements are left out; False: they count 0.
         alpha: how steeply scores fall; None: as in the whole release.
         reference_time: values are times over this.
+        outside: values are distances from this range of a quantity, 0 within it.
     """
 
     unit: Text
@@ -87,6 +88,7 @@ class AuditMetric(ReleasePart):
     leaves_out_unsupported: bool = False
     alpha: Positive | None = None
     reference_time: ReferenceTime | None = None
+    outside: tuple[Positive, Positive] | None = None
 
     @model_validator(mode="after")
     def _can_be_scored(self) -> Self:
@@ -98,6 +100,8 @@ class AuditMetric(ReleasePart):
             raise ValueError(f"larger_is_better: rule '{self.rule}' has no such form")
         if self.limit_unit != self.unit and (self.unit, self.limit_unit) not in CONVERSIONS:
             raise ValueError(f"threshold_unit: '{self.unit}' does not convert to '{self.limit_unit}'")
+        if self.outside is not None and self.outside[0] >= self.outside[1]:
+            raise ValueError(f"outside: {self.outside[0]:g} is not below {self.outside[1]:g}")
         return self
 
     @property

@@ -25,7 +25,8 @@ class Measured:
     """One metric of one model.
 
     Args:
-        values: by item; see `Item`. As an array: (n,) numbers, NaN or infinite if an item failed.
+        values: by item; see `Item`. As an array: (n,) numbers, NaN or infinite if an item failed; those of trajectories
+            are combined over frames already.
         unit: of the values.
         n_failed: number of failed items that are not among the values.
         n_unsupported: number of items that were left out because of unsupported elements, not among the values.
@@ -135,8 +136,10 @@ def checked(measured: Measured, metric: AuditMetric, where: str) -> Float:
     if not len(measured.values) + measured.n_failed + measured.n_unsupported:
         raise ScoringError(f"{where}: values: no items; give None for each that failed")
     _check_groups(measured, metric, where)
-    if isinstance(measured.values, np.ndarray) and _all_in_range(measured.values, metric):
-        return np.where(np.isfinite(measured.values), measured.values, np.nan)
+    if isinstance(measured.values, np.ndarray):
+        if _all_in_range(measured.values, metric):
+            return np.where(np.isfinite(measured.values), measured.values, np.nan)
+        metric = metric.model_copy(update={"over_frames": None})
     return np.array(
         [_number(item, metric, f"{where}: item {i}") for i, item in enumerate(measured.values)], dtype=float
     )
@@ -158,7 +161,7 @@ def _check_groups(measured: Measured, metric: AuditMetric, where: str) -> None:
 def _all_in_range(values: Float, metric: AuditMetric) -> bool:
     """Whether all (n,) numbers are single, not negative and not above the largest possible value."""
     most = np.inf if metric.at_most is None else metric.at_most
-    return metric.over_frames is None and not (values < 0).any() and not (values > most).any()
+    return not (values < 0).any() and not (values > most).any()
 
 
 def _number(item: Item, metric: AuditMetric, where: str) -> float:

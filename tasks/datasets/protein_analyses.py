@@ -30,20 +30,28 @@ class ReferencePositions(Analysis):
 
 
 class RmsdAnalysis(ReferencePositions):
-    """The mean RMSD [Å]."""
+    """The mean RMSD [Å] over frames, or the lowest."""
 
-    measure: Literal["rmsd"]
+    measure: Literal["rmsd", "lowest_rmsd"]
+
+    @property
+    def of_best_frame(self) -> bool:
+        return self.measure == "lowest_rmsd"
 
 
 class TmScoreAnalysis(ReferencePositions):
-    """The mean TM-score of Cα atoms, which correspond by their index.
+    """The mean TM-score over frames, or the highest, of Cα atoms, which correspond by their index.
 
     Args:
         reference_length: residues of the whole reference chain; None: those that are given.
     """
 
-    measure: Literal["tm_score"]
+    measure: Literal["tm_score", "highest_tm_score"]
     reference_length: Annotated[int, Field(ge=3)] | None = None
+
+    @property
+    def of_best_frame(self) -> bool:
+        return self.measure == "highest_tm_score"
 
     @model_validator(mode="after")
     def _is_chain(self) -> Self:

@@ -6,7 +6,7 @@ Means are over frames, then over the replicas of a system; g(r) too, before it i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase.units import kB
@@ -109,13 +109,12 @@ def analysed(analysis: systems.AnyAnalysis, runs: SystemRuns, label_set: str) ->
         case systems.DiffusionAnalysis():
             return _relative(_diffusion(analysis, runs), analysis.reference[label_set])
         case proteins.RmsdAnalysis():
-            points = np.array(analysis.reference[label_set])
-            return _without_trivial(_mean(runs, lambda t: rmsd(t.positions[:, analysis.atoms], points)), 0.0)
+            distances = [rmsd(*superposable(analysis, t, label_set)) for t in runs.trajectories]
+            return _without_trivial(_mean_of(distances, np.min if analysis.of_best_frame else np.mean), 0.0)
         case proteins.TmScoreAnalysis():
-            points = np.array(analysis.reference[label_set])
             length = analysis.reference_length
-            score = _mean(runs, lambda t: tm_scores(t.positions[:, analysis.atoms], points, length))
-            return _without_trivial(score, 1.0)
+            scores = [tm_scores(*superposable(analysis, t, label_set), length) for t in runs.trajectories]
+            return _without_trivial(_mean_of(scores, np.max if analysis.of_best_frame else np.mean), 1.0)
         case systems.GyrationAnalysis():
             return _absolute(_mean(runs, lambda t: radii_of_gyration(t, analysis.atoms)), analysis.reference[label_set])
         case systems.HydrogenDriftAnalysis():
@@ -162,6 +161,13 @@ def unmeasured(analysis: systems.AnyAnalysis, start: Frames, label_set: str, tar
     return result._replace(predicted=np.nan, error=np.nan, curve=curve, shares=None)
 
 
+def superposable(
+    analysis: proteins.ReferencePositions, trajectory: Trajectory, label_set: str
+) -> tuple[NDArray[Any], Float]:
+    """(f, n, 3) the positions of its atoms, and (n, 3) those of the reference [Å]."""
+    return trajectory.positions[:, analysis.atoms], np.array(analysis.reference[label_set])
+
+
 def frames_after_equilibration(settings: DynamicsSettings) -> int:
     """The number of stored frames at or after the end of the equilibration."""
     return settings.n_stored - -(-settings.equilibration_steps // settings.store_every)
@@ -177,9 +183,9 @@ def _mean(runs: SystemRuns, quantity: Callable[[Trajectory], Float | float]) -> 
     return _mean_of([quantity(trajectory) for trajectory in runs.trajectories])
 
 
-def _mean_of(values: Sequence[Float | float]) -> float:
-    """The mean over replicas of the means of their values."""
-    return float(np.mean([np.mean(each) for each in values]))
+def _mean_of(values: Sequence[Float | float], of_run: Callable[[Float | float], Any] = np.mean) -> float:
+    """The mean over replicas of the means of their values, or of what `of_run` takes of these."""
+    return float(np.mean([of_run(each) for each in values]))
 
 
 def _absolute(predicted: float, reference: float) -> Analysed:

@@ -1,7 +1,10 @@
-"""What a program finds that looks at stored frames alone, as MLIPAudit 0.1.8 does.
+"""What a program finds that looks at stored frames alone, as MLIPAudit does.
 
 It misses what happened between two of them: a run that explodes from one stored frame to the next looks sound to it,
 and is as good as the frames before.
+
+Up to 0.1.5 it takes the mean over frames where its paper says the lowest RMSD and the highest TM-score, and lengths in
+nm for Å.
 """
 
 from __future__ import annotations
@@ -9,10 +12,16 @@ from __future__ import annotations
 import numpy as np
 from ase.units import kB
 
+from tasks.datasets.protein_analyses import RmsdAnalysis, TmScoreAnalysis
 from tasks.datasets.simulated_systems import AnyAnalysis, DriftRatioAnalysis
-from tasks.dynamics.analyses import SystemRuns, analysed
+from tasks.dynamics.analyses import SystemRuns, analysed, superposable
 from tasks.trajectories.stability import first_explosion, published_fault
+from tasks.trajectories.superposition import rmsd
 from tasks.trajectories.thermodynamics import drift_over_fluctuation
+from tasks.trajectories.tm_score import tm_scores
+from tasks.trajectories.trajectory import Trajectory
+
+ANGSTROM_IN_NM = 0.1
 
 
 def stored_error(analysis: AnyAnalysis, runs: SystemRuns | None, label_set: str, known: float | None = None) -> float:
@@ -31,12 +40,22 @@ def stored_error(analysis: AnyAnalysis, runs: SystemRuns | None, label_set: str,
         return drift_over_fluctuation(trajectory.times_ps, runs.total[0], kinetic) if len(trajectory) > 2 else np.nan
     if published_fault(trajectory, runs.temperatures[0], runs.target_k) is not None:
         return np.nan
+    if isinstance(analysis, RmsdAnalysis | TmScoreAnalysis) and analysis.of_best_frame:
+        return _published_in_nm(analysis, trajectory, label_set)
     if known is not None:
         return known
     try:
         return analysed(analysis, runs, label_set).error
     except ValueError:  # too few frames
         return np.nan
+
+
+def _published_in_nm(analysis: RmsdAnalysis | TmScoreAnalysis, trajectory: Trajectory, label_set: str) -> float:
+    """The mean RMSD, or the mean TM-score minus 1, of lengths in nm as if they were Å."""
+    positions, points = (ANGSTROM_IN_NM * each for each in superposable(analysis, trajectory, label_set))
+    if isinstance(analysis, RmsdAnalysis):
+        return float(rmsd(positions, points).mean())
+    return float(tm_scores(positions, points, analysis.reference_length).mean()) - 1
 
 
 def stored_progress(runs: SystemRuns | None, n_frames: int) -> float:

@@ -15,8 +15,9 @@ leave out `residues`, which are those of the file.
 The measures and their fields are those of `tasks.datasets.simulated_systems`. `first`, `second`, `atoms`, `centres` and
 `partners` are lists of atoms counted from 0, or the symbol of an element for all its atoms, or in a PDB file the
 name of atoms that is no such symbol, such as "CA". The reference is `reference`, of the card's default label set, or
-`references`, by label set of the card. For `rmsd`, `tm_score` and `secondary_structure` of PDB files `reference_pdb`
-may name a file of the folder instead, in which atoms have the same chains, residues and names.
+`references`, by label set of the card. For `rmsd`, `tm_score`, these of the best frame, and
+`secondary_structure` of PDB files `reference_pdb` may name a file of the folder instead, in which atoms have the same
+chains, residues and names.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ STRUCTURES, SYSTEMS = "structures.extxyz", "systems.json"
 SELECTIONS = ("first", "second", "atoms", "centres", "partners")
 REFERENCES = ("reference", "references", "reference_pdb")
 OF_BACKBONES = ("dihedral_outliers", "secondary_structure")
-OF_FILES = ("rmsd", "tm_score", "secondary_structure")  # whose reference may be a PDB file
+# Whose reference may be a PDB file.
+OF_FILES = ("rmsd", "lowest_rmsd", "tm_score", "highest_tm_score", "secondary_structure")
 WITHOUT_REFERENCE = ("temperature", "energy_drift", "hydrogen_drift")
 # Of the sum of the covalent radii: atoms that are closer overlap, and the first step throws them apart.
 OVERLAP = 0.45

@@ -13,8 +13,8 @@ that answers zero. For the rest W is declared:
 | metric | W | why |
 | --- | --- | --- |
 | planarity_mae | 0.5 Å | ten times what MLIPAudit 0.1.8 tolerates; a ring of that width is broken |
-| mean_rmsd | 20 Å | ten times what MLIPAudit 0.1.8 tolerates of a protein |
-| tm_error | 1 | the largest value |
+| mean_rmsd, lowest_rmsd | 20 Å | ten times what MLIPAudit tolerates of a protein |
+| tm_error, lowest_tm_error | 1 | the largest value |
 | hydrogen_drift_percent | 100 % | the largest value |
 | dihedral_outliers_percent | 100 % | the largest value |
 | sidechain_outliers_percent | 100 % | the largest value |
@@ -94,7 +94,9 @@ MEASURES: Mapping[str, Measure] = {
     "radius_of_gyration": Measure(KindMetric("radius_of_gyration_mae", "Radius of gyration MAE", "Å", scored=True)),
     "planarity": Measure(KindMetric("planarity_mae", "Ring planarity MAE", "Å"), 0.5),
     "rmsd": Measure(KindMetric("mean_rmsd", "Mean RMSD from the reference structure", "Å"), 20.0),
+    "lowest_rmsd": Measure(KindMetric("lowest_rmsd", "Lowest RMSD from the reference structure", "Å"), 20.0),
     "tm_score": Measure(KindMetric("tm_error", "1 − TM-score", ""), 1.0),
+    "highest_tm_score": Measure(KindMetric("lowest_tm_error", "1 − highest TM-score", ""), 1.0),
     "hydrogen_drift": Measure(KindMetric("hydrogen_drift_percent", "Time after a hydrogen left", "%"), PERCENT),
     "angular_distribution": Measure(KindMetric("angular_distribution_error", "Deviation of angles", "")),
     "vibrational_spectrum": Measure(KindMetric("vibrational_spectrum_error", "Deviation of vibrational spectra", "")),

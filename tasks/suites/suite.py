@@ -29,7 +29,6 @@ MODEL_DOMAINS: Mapping[str, Domain] = {
 }
 FAILED_SHARE = 0.5
 MAX_NAME = 60
-MLIPAUDIT_RELEASE = "mlipaudit"  # 0.1.0 to 0.1.4
 TRIVIAL = "composition-only"  # the reference that every suite has
 
 
@@ -106,7 +105,8 @@ class Suite:
     Args:
         release: the release of LAMBench's scoring with which its tasks were published; empty: none.
         references: methods whose published errors are shown beside the models.
-        mlipaudit_release: the file of MLIPAudit's scoring that the tasks' benchmarks are of.
+        mlipaudit_release: the file of MLIPAudit's scoring whose benchmarks all count; empty: those of 0.1.0 to 0.1.4
+            that the tasks measure.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Suite:
     tasks: tuple[Task, ...]
     release: str = ""
     references: tuple[StatedReference, ...] = ()
-    mlipaudit_release: str = MLIPAUDIT_RELEASE
+    mlipaudit_release: str = ""
 
 
 def _as_lines(value: Any) -> Any:
@@ -157,7 +157,7 @@ class _StatedSuite(CardPart):
     domains: Annotated[dict[str, Domain], Field(min_length=1)] = Field(default_factory=lambda: dict(MODEL_DOMAINS))
     tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
     references: tuple[_StatedReference, ...] = ()
-    mlipaudit_release: str = MLIPAUDIT_RELEASE
+    mlipaudit_release: str = ""
 
 
 def packaged_suites() -> tuple[str, ...]:
@@ -214,12 +214,13 @@ def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
     """The tables of a suite that extends a packaged one: its tasks with the stated changes, then those of its own.
 
     Raises:
-        SuiteError: the other suite, or a changed task, does not exist.
+        SuiteError: the other suite, or a task that is changed or left out, does not exist.
     """
-    name, changes = stated.pop("extends", None), stated.pop("changes", {})
+    name, changes, without = stated.pop("extends", None), stated.pop("changes", {}), stated.pop("without", [])
     if name is None:
-        if changes:
-            raise SuiteError(f"{source}: changes: are of the tasks of another suite: state extends")
+        if changes or without:
+            field = "changes: are" if changes else "without: is"
+            raise SuiteError(f"{source}: {field} of the tasks of another suite: state extends")
         return stated
     if name not in packaged_suites():
         raise SuiteError(f"{source}: extends: there is no {name!r}, but {', '.join(packaged_suites())}")
@@ -229,7 +230,9 @@ def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
         raise SuiteError(f"{source}: changes: must be a table for each changed task")
     if unknown := [task for task in changes if task not in names]:
         raise SuiteError(f"{source}: changes.{unknown[0]}: {name} has no such task, but {', '.join(names)}")
-    tasks = [_changed(task, changes.get(task["name"], {})) for task in base["tasks"]]
+    if not isinstance(without, list) or any(task not in names or task in changes for task in without):
+        raise SuiteError(f"{source}: without: must list tasks of {name} without changes: {', '.join(names)}")
+    tasks = [_changed(task, changes.get(task["name"], {})) for task in base["tasks"] if task["name"] not in without]
     return {**base, **stated, "tasks": [*tasks, *stated.get("tasks", [])]}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from math import inf, nan
 
+import numpy as np
 import pytest
 
 from scoring.errors import ScoringError
@@ -71,6 +72,12 @@ def test_values_that_cannot_be_scored(measured: Measured, message: str) -> None:
             "tm_score",
             Measured([[0.9, 1.1]], "1"),
             f"{TM}: item 0 is 1.1, more than 1, the most that can be",
+        ),
+        (
+            "folding_stability",
+            "tm_score",
+            Measured(np.array([0.9, 1.1]), "1"),
+            f"{TM}: item 1 is 1.1, more than 1, the most that can be",
         ),
         (
             "sampling",
@@ -165,6 +172,7 @@ def test_impossible_alpha(value: str) -> None:
             'rule = "score"',
             "slips: 'converged or not': threshold: rule 'score' takes none",
         ),
+        ("outside = [2.8, 3.0]", "outside = [3.0, 2.8]", "peak_deviation: outside: 3 is not below 2.8"),
         ('name = "converged or not"', 'name = "TM-score as an error"', "slips: 'TM-score as an error' is named twice"),
     ],
 )

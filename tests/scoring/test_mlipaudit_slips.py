@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import exp, nan
 
+import numpy as np
 import pytest
 
 from scoring.mlipaudit import (
@@ -43,6 +44,41 @@ def test_slip_means_for_minimum_and_maximum() -> None:
     assert value(table, PUBLISHED, "folding_stability", "tm_score") == 1
     assert "as published: the mean over the frames" in term(table, PUBLISHED, "folding_stability", "rmsd").rule
     assert "as published" not in term(table, CORRECTED, "folding_stability", "rmsd").rule
+
+
+def test_slip_nm_for_angstroms() -> None:
+    """Of arrays, whose values are over frames already, and of what the program sees of them."""
+    rmsd = Measured(np.array([2.0, 4.0, nan]), "Å", seen=np.array([0.2, 4.0, 0.2]))
+    tm_score = Measured(np.array([1.0, 0.25, nan]), "1", seen=np.array([1.0, 0.75, 0.5]))
+    table: Table = {"folding_stability": {"rmsd": rmsd, "tm_score": tm_score}}
+    assert value(table, CORRECTED, "folding_stability", "rmsd") == pytest.approx((1 + exp(-3)) / 3)
+    assert value(table, PUBLISHED, "folding_stability", "rmsd") == pytest.approx((2 + exp(-3)) / 3)
+    assert value(table, CORRECTED, "folding_stability", "tm_score") == pytest.approx((1 + exp(-1.5)) / 3)
+    assert value(table, PUBLISHED, "folding_stability", "tm_score") == pytest.approx((exp(-3) + exp(-1.5) + 1) / 3)
+    assert "nm are taken for Å" in term(table, PUBLISHED, "folding_stability", "rmsd").rule
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "metric", "unit"),
+    [
+        ("reference_geometry_stability", "rmsd", "Å"),
+        ("ring_planarity", "avg_deviation", "Å"),
+        ("bond_length_distribution", "avg_deviation", "Å"),
+        ("water_radial_distribution", "rmse", "1"),
+        ("water_radial_distribution", "peak_deviation", "Å"),
+        ("solvent_radial_distribution", "relative_peak_deviation", "1"),
+    ],
+)
+def test_slips_of_what_stored_frames_show(benchmark: str, metric: str, unit: str) -> None:
+    table: Table = {benchmark: {metric: Measured([0.0, None], unit, seen=[0.0, 0.0])}}
+    assert value(table, CORRECTED, benchmark, metric) == 0.5
+    assert value(table, PUBLISHED, benchmark, metric) == 1
+
+
+def test_slip_unseen_explosions_of_stability() -> None:
+    table: Table = {"stability": {"stability": Measured([0.2], "1", seen=[1.0])}}
+    assert value(table, CORRECTED, "stability") == pytest.approx(0.2)
+    assert value(table, PUBLISHED, "stability") == 1
 
 
 def test_slip_failed_proteins_left_out() -> None:

@@ -3,7 +3,7 @@
 The published archives unpack to one folder a benchmark. Benchmarks that share their runs are one data set:
 `water_density` that of `water_radial_distribution`, `solvent_density` that of `solvent_radial_distribution`, and
 `sampling` that of `folding_stability`. The files are those of release 0.1.8; those of older releases, in the folders
-that these had, are found, too.
+that these had, are found, too. The mode 2025 has the benchmarks of the paper.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ READERS: Mapping[str, BenchmarkReader] = {
     "reactivity": BenchmarkReader(energies.reactivity),
     "nudged_elastic_band": BenchmarkReader(geometries.nudged_elastic_band),
     "water_radial_distribution": BenchmarkReader(
-        liquids.water_radial_distribution, (), "water_density", ("app_data/water_radial_distribution",)
+        liquids.water_radial_distribution, ("2025",), "water_density", ("app_data/water_radial_distribution",)
     ),
     "solvent_radial_distribution": BenchmarkReader(
-        liquids.solvent_radial_distribution, ("fast", "dev"), "solvent_density"
+        liquids.solvent_radial_distribution, ("fast", "dev", "2025"), "solvent_density"
     ),
     "nve_energy_conservation": BenchmarkReader(
         proteins.nve_energy_conservation, folders=("stability", "water_radial_distribution")
@@ -57,6 +57,8 @@ READERS: Mapping[str, BenchmarkReader] = {
     "inference_speed": BenchmarkReader(proteins.inference_speed, folders=("scaling",)),
     "folding_stability": BenchmarkReader(proteins.folding_stability, ("fast", "dev", "2025"), "sampling"),
 }
+# The benchmarks that came after the paper.
+AFTER_PAPER = ("nve_energy_conservation", "inference_speed", "water_density", "solvent_density")
 
 
 class ImportedBenchmark(NamedTuple):
@@ -88,13 +90,19 @@ def import_mlipaudit(folder: Path, mode: RunMode, only: Sequence[str] = ()) -> I
     """
     if not folder.is_dir():
         raise DatasetError(f"{folder}: is {'no folder' if folder.exists() else 'not there'}")
-    known = [name for name, reader in READERS.items() for name in (name, reader.shared) if name]
+    known = [name for benchmark in READERS for name in benchmarks_of(benchmark, mode)]
     for name in only:
         if name not in known:
-            raise DatasetError(f"--only: there is no benchmark {name!r}; take one of {', '.join(known)}")
+            raise DatasetError(f"--only: the mode {mode} has no benchmark {name!r}; take one of {', '.join(known)}")
     for name, reader in READERS.items():
-        if not only or {name, reader.shared} & set(only):
+        if set(benchmarks_of(name, mode)) & set(only or known):
             yield _import_benchmark(folder, name, reader, mode)
+
+
+def benchmarks_of(benchmark: str, mode: RunMode) -> tuple[str, ...]:
+    """The benchmark and another one with the same runs, as far as the mode has them."""
+    both = (benchmark, READERS[benchmark].shared)
+    return tuple(name for name in both if name and not (mode == "2025" and name in AFTER_PAPER))
 
 
 def dataset_name(benchmark: str, mode: RunMode) -> str:
@@ -105,7 +113,7 @@ def dataset_name(benchmark: str, mode: RunMode) -> str:
 
 def _import_benchmark(folder: Path, name: str, reader: BenchmarkReader, mode: RunMode) -> ImportedBenchmark:
     folders = [each for each in (name, reader.shared, *reader.folders) if each]
-    title = f"{name}, {reader.shared}" if reader.shared else name
+    title = ", ".join(benchmarks_of(name, mode))
     try:
         content = reader.read(BenchmarkFiles(folder, folders, mode))
         dataset = content.dataset(dataset_name(name, mode))

@@ -1,4 +1,7 @@
-"""Boxes of liquids with measured g(r) and densities: water, tetrachloromethane, methanol and acetonitrile."""
+"""Boxes of liquids with measured g(r) and densities: water, tetrachloromethane, methanol and acetonitrile.
+
+In the mode 2025 liquids have no densities: their volume is constant.
+"""
 
 from __future__ import annotations
 
@@ -145,6 +148,8 @@ def _boxes(
         atoms.positions = whole_molecules(frames, numbers).positions
         structures.append(PublishedStructure(liquid.id, atoms))
         analyses = _analyses(label_set_of(card), liquid, atoms, curve, also)
+        if files.mode != "2025":
+            analyses += (_density(label_set_of(card), liquid),)
         systems.append(SimulatedSystem(id=liquid.id, cluster=liquid.id, structure=index, analyses=analyses))
         molecules.append(numbers + n_molecules)
         n_molecules += int(numbers.max()) + 1
@@ -200,16 +205,19 @@ def _analyses(
         reference={label_set: liquid.peak},
         **pairs,
     )
-    density = DensityAnalysis(
+    if curve is None:
+        return (peak,)
+    low, high = COMPARED
+    rdf = RadialDistributionRmseAnalysis(
+        measure="rdf_rmse", name="rdf", above=low, up_to=high, reference={label_set: curve}, also=dict(also), **pairs
+    )
+    return rdf, peak
+
+
+def _density(label_set: str, liquid: Liquid) -> DensityAnalysis:
+    return DensityAnalysis(
         measure="density",
         skip_share=SKIPPED,
         mass_per_atom=liquid.molar_mass / len(Symbols.fromsymbols(liquid.formula)),
         reference={label_set: liquid.density},
     )
-    if curve is None:
-        return peak, density
-    low, high = COMPARED
-    rdf = RadialDistributionRmseAnalysis(
-        measure="rdf_rmse", name="rdf", above=low, up_to=high, reference={label_set: curve}, also=dict(also), **pairs
-    )
-    return rdf, peak, density

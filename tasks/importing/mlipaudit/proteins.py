@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
@@ -13,8 +13,8 @@ from ase.data import covalent_radii
 from ase.neighborlist import neighbor_list
 
 from tasks.datasets.card import DatasetError, dataset_faults
-from tasks.datasets.protein_analyses import RmsdAnalysis
-from tasks.datasets.simulated_systems import DriftRatioAnalysis, HydrogenDriftAnalysis, SimulatedSystem
+from tasks.datasets.protein_analyses import RmsdAnalysis, TmScoreAnalysis
+from tasks.datasets.simulated_systems import AnyAnalysis, DriftRatioAnalysis, HydrogenDriftAnalysis, SimulatedSystem
 from tasks.importing.importers import read_atoms
 from tasks.importing.mlipaudit.checks import check_closed_shell, check_same_structure
 from tasks.importing.mlipaudit.content import BenchmarkContent, PublishedStructure, label_set_of
@@ -126,11 +126,20 @@ def folding_stability(files: BenchmarkFiles) -> BenchmarkContent:
         points = {label_set_of(card): tuple(reference.values())}
         analyses = (
             RmsdAnalysis(measure="rmsd", atoms=alphas, reference=points),
+            *(_best_frames(alphas, points) if files.mode == "2025" else ()),
             *dihedral_analyses(pdb, path, references, label_set_of(card)),
         )
         structures.append(PublishedStructure(system.name, atoms))
         systems.append(SimulatedSystem(id=system.name, cluster=system.name, structure=index, analyses=analyses))
     return BenchmarkContent(card, structures, {"systems": systems})
+
+
+def _best_frames(alphas: tuple[int, ...], points: Mapping[str, Any]) -> tuple[AnyAnalysis, ...]:
+    """What the paper takes of the frames."""
+    return (
+        RmsdAnalysis(measure="lowest_rmsd", atoms=alphas, reference=dict(points)),
+        TmScoreAnalysis(measure="highest_tm_score", atoms=alphas, reference=dict(points)),
+    )
 
 
 def _structure(files: BenchmarkFiles, system: PublishedSystem) -> tuple[Atoms, PdbStructure]:

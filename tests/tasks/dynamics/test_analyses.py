@@ -62,6 +62,11 @@ def larger() -> Float:
     return still() * 1.1
 
 
+def half_larger() -> Float:
+    """In the first half of the frames."""
+    return np.concatenate([larger()[:2], still()[2:]])
+
+
 def bent() -> Float:
     """The carbons in turn 0.2 Å above and below their plane."""
     positions = still()
@@ -90,7 +95,9 @@ CHAIN = [[3.8 * i, 0.0, 0.0] for i in range(6)]
         (analysis("planarity", 0.0, ring=RING), [bent(), still()], 0.1, 0.1, np.nan),
         (analysis("rmsd", CARBONS, atoms=RING), [turned()], 0.0, 0.0, np.nan),
         (analysis("rmsd", CARBONS, atoms=RING), [larger()], 0.1 * CC, 0.1 * CC, np.nan),
+        (analysis("lowest_rmsd", CARBONS, atoms=RING), [half_larger(), larger()], 0.05 * CC, 0.05 * CC, np.nan),
         (analysis("tm_score", CARBONS, atoms=RING), [turned()], 1.0, 0.0, np.nan),
+        (analysis("highest_tm_score", CARBONS, atoms=RING), [half_larger()], 1.0, 0.0, np.nan),
         (analysis("radius_of_gyration", RADIUS, atoms=RING), [larger()], 1.1 * RADIUS, 0.1 * RADIUS, RADIUS),
         (analysis("hydrogen_drift", bonds=BONDS), [lost(), still()], 12.5, 12.5, np.nan),
     ],

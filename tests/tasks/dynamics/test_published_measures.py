@@ -12,7 +12,7 @@ from ase.units import kB
 from tasks.datasets.simulated_systems import AnyAnalysis
 from tasks.dynamics.analyses import SystemRuns, analysed
 from tasks.dynamics.stored_frames_error import stored_error, stored_progress
-from tests.tasks.dynamics.test_analyses import BENZENE, RING, analysis, runs_of, still
+from tests.tasks.dynamics.test_analyses import BENZENE, CARBONS, RING, analysis, runs_of, still
 from tests.tasks.dynamics.test_curves import RESIDUES, STRETCHED
 
 COPPER = bulk("Cu", cubic=True) * (3, 3, 3)
@@ -99,6 +99,21 @@ def test_stored_frames_alone_show_an_explosion_that_is_in_them_and_no_other() ->
     assert stored_progress(hot, 10) == 0.2
     assert np.isnan(stored_error(CARBON_RING, None, "exact"))
     assert stored_progress(None, 10) == 0.0
+
+
+def test_a_protein_as_published_is_the_mean_over_frames_with_lengths_in_nm() -> None:
+    """A ring a tenth too large in half of the frames: each atom is off by 0.1 r, or by 0.01 r in nm; d₀ is 0.5 Å."""
+    radius = np.linalg.norm(BENZENE.positions[0])
+    runs = runs_of(np.concatenate([1.1 * still(n_frames=2), still(n_frames=2)]))
+    lowest = analysis("lowest_rmsd", CARBONS, atoms=RING)
+    assert stored_error(lowest, runs, "exact") == pytest.approx(0.01 * radius / 2, rel=1e-6)
+    assert stored_error(lowest, runs, "exact", known=0.0) == stored_error(lowest, runs, "exact")
+    highest = analysis("highest_tm_score", CARBONS, atoms=RING)
+    larger = 1 / (1 + (0.01 * radius / 0.5) ** 2)
+    assert stored_error(highest, runs, "exact") == pytest.approx((larger + 1) / 2 - 1, abs=1e-9)
+    assert analysed(highest, runs, "exact").error == pytest.approx(0.0, abs=1e-9)
+    hot = runs._replace(temperatures=np.full((1, 4), 11_000.0))
+    assert np.isnan(stored_error(lowest, hot, "exact"))
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def changed(records: list[str], index: int, line: str) -> list[str]:
         (
             peptide(),
             {"analyses": [{**OUTLIERS, "reference_pdb": "peptide.pdb"}]},
-            "reference_pdb: is for rmsd, tm_score",
+            "reference_pdb: is for rmsd, lowest_rmsd, tm_score",
         ),
     ],
 )

@@ -204,11 +204,20 @@ def test_a_suite_extends_a_packaged_one_with_changes_by_task() -> None:
     assert changed.name == "mine"
     own = read_suite(text + GOOD[GOOD.index("[[tasks]]") :], "mine.toml")
     assert [task.name for task in own.tasks] == ["physicality", "drift"]
+    alone = read_suite(text + 'without = ["physicality"]\n' + GOOD[GOOD.index("[[tasks]]") :], "mine.toml")
+    assert [task.name for task in alone.tasks] == ["drift"]
     for line, fault in (
         ('extends = "none"', r"mine.toml: extends: there is no 'none', but gscdb"),
         ('extends = "physicality"\n[changes.other]\ntime_limit_s = 5', r"changes\.other: physicality has no such task"),
         ('extends = "physicality"\nchanges = [1]', "changes: must be a table for each changed task"),
         ("[changes.physicality]\ntime_limit_s = 5", "changes: are of the tasks of another suite: state extends"),
+        ('without = ["physicality"]', "without: is of the tasks of another suite: state extends"),
+        ('extends = "physicality"\nwithout = ["other"]', "without: must list tasks of physicality without changes"),
+        ('extends = "physicality"\nwithout = "physicality"', "without: must list tasks of physicality"),
+        (
+            'extends = "physicality"\nwithout = ["physicality"]\n[changes.physicality]\ntime_limit_s = 5',
+            "without: must list tasks of physicality without changes: physicality",
+        ),
     ):
         with pytest.raises(SuiteError, match=fault):
             read_suite(text.replace('extends = "physicality"', line), "mine.toml")

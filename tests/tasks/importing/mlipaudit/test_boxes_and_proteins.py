@@ -191,6 +191,21 @@ def test_the_paper_has_orexin(proteins: Path) -> None:
     assert "villin" not in result.missing
 
 
+def test_proteins_of_the_paper_have_their_best_frames(proteins: Path) -> None:
+    for name in ("trp_cage_2jof_xray", "orexin_beta_1cq0_nmr"):
+        for end in (".xyz", ".pdb", "_ref.pdb"):
+            shutil.copy(proteins / f"{CHIGNOLIN}{end}", proteins / f"{name}{end}")
+    dataset = imported(proteins.parent, "folding_stability", "2025")
+    assert dataset.card.full_name == "mlipaudit-folding-stability-2025@1"
+    assert dataset.frames.charge.tolist() == [-2, 0, 2]
+    for system in dataset.table.systems:
+        rmsd, lowest, highest, *dihedrals = system.analyses
+        assert [each.measure for each in (rmsd, lowest, highest)] == ["rmsd", "lowest_rmsd", "highest_tm_score"]
+        assert rmsd.atoms == lowest.atoms == highest.atoms
+        assert rmsd.reference == lowest.reference == highest.reference
+        assert {each.measure for each in dihedrals} == {"dihedral_outliers", "sidechain_outliers"}
+
+
 def test_caps_give_their_neighbours_both_dihedrals(reference_data: Path) -> None:
     pdb = read_pdb(reference_data / "mlipaudit/utils/two_alanines_capped.pdb")
     chain = chain_residues(pdb)

@@ -266,7 +266,7 @@ def test_a_mistake_gets_one_line_with_file_entry_and_remedy(layout: Path, mistak
 def test_a_folder_or_a_benchmark_that_is_not_there_is_refused(layout: Path) -> None:
     with pytest.raises(DatasetError, match="nowhere: is not there"):
         list(import_mlipaudit(layout / "nowhere", "standard"))
-    with pytest.raises(DatasetError, match="--only: there is no benchmark 'scaling'; take one of"):
+    with pytest.raises(DatasetError, match="--only: the mode standard has no benchmark 'scaling'; take one of"):
         list(import_mlipaudit(layout, "standard", ["scaling"]))
 
 
