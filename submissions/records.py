@@ -176,6 +176,7 @@ class PreflightReport(Record):
     Args:
         timings: of the public structures and of larger cells; `judge plan` estimates from them.
         startup_s: from the start of the container to the loaded model [s].
+        session_s: of a container that is started, asked nothing and removed [s].
         n_parameters: counted by the guest; None if it found none, or did not count.
         answered_elements: of the public structures that got an answer; None if that was not recorded.
         unanswered_elements: the other elements of the public structures.
@@ -189,6 +190,7 @@ class PreflightReport(Record):
     versions: dict[str, str] = Field(default_factory=dict)
     timings: tuple[Timing, ...] = ()
     startup_s: float | None = None
+    session_s: float | None = None
     n_parameters: int | None = Field(None, ge=0, le=MAX_PARAMETERS)
     answered_elements: tuple[str, ...] | None = None
     unanswered_elements: tuple[str, ...] | None = None

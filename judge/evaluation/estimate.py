@@ -1,7 +1,7 @@
 """Estimates the time of a unit from the timings of the preflight. Pure.
 
 A call of n atoms is assumed to take a + b·nᵖ, for crystals and for molecules by themselves. A task takes the sum of its
-calls, and the start of its container.
+calls, and a container that is started and removed.
 
 The estimate is wrong for some models: one that takes whole batches pays `a` less often. Relaxations are assumed to take
 a usual number of steps. A task is cut off at its time limit, so no unit takes longer.
@@ -42,15 +42,15 @@ class ModelSpeed(NamedTuple):
         crystal: time of a structure with three periodic directions; None if the preflight got no answer to one, and the
             judge expects none.
         molecule: of any other structure, in the same way.
-        startup_s: time until the container has started [s].
+        session_s: time of a container that is started, asked nothing and removed [s].
     """
 
     crystal: CallTime | None
     molecule: CallTime | None
-    startup_s: float = 0.0
+    session_s: float = 0.0
 
     def seconds(self, work: Work) -> float:
-        """The time of `work` without the start of the container [s]."""
+        """The time of `work` without that of its container [s]."""
         kinds = ((self.crystal, work.periodic), (self.molecule, ~work.periodic))
         return sum(float(np.sum(work.times[of] * call.seconds(work.n_atoms[of]))) for call, of in kinds if call)
 
@@ -88,7 +88,8 @@ def speed_of(report: PreflightReport) -> ModelSpeed | None:
         return None
     crystals = [timing for timing in timings if timing.periodic is not False]
     molecules = [timing for timing in timings if timing.periodic is not True]
-    return ModelSpeed(fit_call_time(crystals), fit_call_time(molecules), report.startup_s or 0.0)
+    session_s = report.startup_s if report.session_s is None else report.session_s
+    return ModelSpeed(fit_call_time(crystals), fit_call_time(molecules), session_s or 0.0)
 
 
 def fit_call_time(timings: Sequence[Timing]) -> CallTime | None:
@@ -117,11 +118,11 @@ def _fit(n_atoms: Float, seconds: Float, power: float) -> tuple[CallTime, float]
 
 
 def cost_of(work: Work, speed: ModelSpeed | None, time_limit_s: float) -> Cost:
-    """The expected time of a unit: the start of the container, and at most `time_limit_s`."""
+    """The expected time of a unit: a container, and at most `time_limit_s` of work."""
     if speed is None:
         return Cost(None)
     seconds = speed.seconds(work)
-    return Cost(speed.startup_s + min(seconds, time_limit_s), limited=seconds >= time_limit_s)
+    return Cost(speed.session_s + min(seconds, time_limit_s), limited=seconds >= time_limit_s)
 
 
 def total_of(costs: Iterable[Cost]) -> Total:

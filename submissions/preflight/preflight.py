@@ -6,6 +6,7 @@ reported: a model whose forces are not the gradient of its energy is allowed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -81,7 +82,16 @@ def run_preflight(
         JudgeFault: the judge's machine failed.
     """
     bounded = limits.model_copy(update={"task_s": min(limits.task_s, MAX_PREFLIGHT_S)})
-    outcome = run_session(driver, image, bounded, questions[0], lambda remote: _measure(remote, report))
+    asked_s = 0.0
+
+    def measure(remote: RemoteCalculator) -> PreflightReport:
+        nonlocal asked_s
+        begin = time.monotonic()
+        found = _measure(remote, report)
+        asked_s = time.monotonic() - begin
+        return found
+
+    outcome = run_session(driver, image, bounded, questions[0], measure)
     if outcome.value is None:
         return outcome
     for question in questions[1:]:
@@ -96,8 +106,8 @@ def run_preflight(
         gating=True,
     )
     checks = (*outcome.value.checks, resources)
-    complete = outcome.value.model_copy(update={"checks": checks, "startup_s": outcome.startup_s})
-    return outcome._replace(value=complete)
+    times = {"startup_s": outcome.startup_s, "session_s": outcome.wall_s - asked_s}
+    return outcome._replace(value=outcome.value.model_copy(update={"checks": checks, **times}))
 
 
 def _measure(remote: RemoteCalculator, report: Report) -> PreflightReport:
@@ -186,7 +196,7 @@ def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Ti
     """Times of 2, 4, 8 … times `atoms`, up to `LARGER_ATOMS`. They show how the cost grows with the number of atoms.
 
     They end where the model fails, or where a call would take long if the time of the next grew with the square of the
-    atoms, or as it grew before.
+    atoms, or as it grew before (at most with the cube).
 
     Args:
         seconds: time of `atoms` itself.
@@ -198,7 +208,7 @@ def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Ti
         if not model.compute(Frames.from_atoms([atoms]), model.properties).ok[0]:
             break
         before, seconds = seconds, seconds_per_call(model, atoms)
-        growth = max(4.0, seconds / before)
+        growth = float(np.clip(seconds / before, 4.0, 8.0))
         timings.append(_timing(atoms, seconds))
     return timings
 

@@ -67,7 +67,7 @@ class SubmissionHours(Record):
     limited: int
     crystal: CallTime | None = None
     molecule: CallTime | None = None
-    startup_s: float | None = None
+    session_s: float | None = None
     device: str
 
 

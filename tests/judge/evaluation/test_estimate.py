@@ -80,6 +80,13 @@ def test_a_preflight_that_timed_nothing_tells_no_speed() -> None:
     assert cost_of(work(10, 5), None, 60.0) == Cost(None)
 
 
+def test_a_container_takes_its_session_or_in_old_reports_its_start() -> None:
+    old = PreflightReport(checks=(), timings=TIMINGS, startup_s=2.0)
+    for report, session_s in ((old, 2.0), (old.model_copy(update={"session_s": 3.5}), 3.5)):
+        cost = cost_of(work(1, 100), speed_of(report), 60.0)
+        assert cost == Cost(pytest.approx(session_s + 0.03 + 0.05))
+
+
 def test_crystals_and_molecules_have_a_speed_each_and_an_unanswered_sort_takes_no_time() -> None:
     molecules = tuple(timing.model_copy(update={"periodic": False}) for timing in TIMINGS)
     crystals = tuple(Timing(n_atoms=n, seconds=0.1 * n, periodic=True) for n in (4, 8, 16))
@@ -98,7 +105,7 @@ def test_crystals_and_molecules_have_a_speed_each_and_an_unanswered_sort_takes_n
 
 def test_the_cost_of_work_by_hand_and_its_limit() -> None:
     line = CallTime(0.03, 5e-4, 1.0)
-    speed = ModelSpeed(line, line, startup_s=2.0)
+    speed = ModelSpeed(line, line, session_s=2.0)
     assert cost_of(work(1000, 50), speed, 600.0) == Cost(pytest.approx(2.0 + 30.0 + 25.0), limited=False)
     assert cost_of(work(1000, 50), speed, 50.0) == Cost(2.0 + 50.0, limited=True)
     assert total_of([Cost(10.0), Cost(None), Cost(52.0, limited=True)]) == (62.0, 1, 1)

@@ -275,6 +275,8 @@ def test_submitting_a_folder(tmp_path: Path) -> None:
     assert max(timing.n_atoms for timing in submission.preflight.timings) == 256
     assert submission.preflight.startup_s
     assert submission.preflight.startup_s > 0
+    assert submission.preflight.session_s
+    assert submission.preflight.startup_s < submission.preflight.session_s < submission.preflight.startup_s + 5.0
     stored = LocalStore(tmp_path / "var/store").get(f"submissions/{submission.id}/submission.json")
     assert Submission.model_validate_json(stored) == submission
     again = submit(*arguments, cwd=tmp_path)
