@@ -142,7 +142,7 @@ def highest_tm_scores(items: Items, result: Result, metric: AuditMetric) -> Audi
     """The highest TM-score of the frames; `error` and `stored_error` are TM-scores minus 1."""
     members = _counted(items, result.task, "highest_tm_score_count")
     values, seen = (1 + column_of(items, name, result.task) for name in ("error", "stored_error"))
-    return _chosen(items, members, np.clip(values, 0, 1))._replace(seen=np.clip(seen, 0, 1)[members])
+    return _chosen(items, members, values)._replace(seen=seen[members])
 
 
 def stability_scores(items: Items, result: Result, metric: AuditMetric) -> AuditItems:
