@@ -162,12 +162,12 @@ class Timing(Record):
     """Time of energy, forces and stress of one structure, asked alone [s].
 
     Args:
-        periodic: in all three directions; None if that was not recorded.
+        density: atoms per Å³ of a structure with three periodic directions, 0 of others; None if it was not recorded.
     """
 
     n_atoms: int
     seconds: float
-    periodic: bool | None = None
+    density: float | None = None
 
 
 class PreflightReport(Record):

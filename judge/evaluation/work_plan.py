@@ -24,6 +24,7 @@ from submissions.progress import Reporter
 from submissions.records import Submission, utc_now
 from submissions.store.interface import Store
 from tasks.datasets.dataset import Structures, load_structures, read_card
+from tasks.kind import Rechecking
 from tasks.kinds.registry import KINDS
 from tasks.model.work import Work
 from tasks.suites.suite import Suite, Task
@@ -60,7 +61,8 @@ class WorkPlan:
         if planned.step not in (Step.OBSERVE, Step.OPEN):
             return Cost(0.0)
         unit = planned.unit
-        return cost_of(self.work(planned), speed_of(unit.submission.preflight), unit.task.time_limit_s)
+        n_sessions = 2 if isinstance(unit.kind, Rechecking) else 1
+        return cost_of(self.work(planned), speed_of(unit.submission.preflight), unit.task.time_limit_s, n_sessions)
 
 
 def plan_work(workspace: Workspace, request: Request, reporter: Reporter) -> WorkPlan:

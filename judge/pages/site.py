@@ -8,7 +8,7 @@ from types import ModuleType
 
 from judge.disclosure.public_leaderboard import public_board
 from judge.gc_pause import keep
-from judge.pages import changes_pages, data_files, figures_page, index_page, table_pages, text_pages
+from judge.pages import changes_pages, data_files, figures_page, index_page, reproduced_page, table_pages, text_pages
 from judge.pages.compare import compare_page
 from judge.pages.models import model_pages
 from judge.pages.tasks import task_pages
@@ -19,7 +19,7 @@ from judge.view.parallel import in_background
 from judge.view.sources import Sources
 
 PARTS = (model_pages, compare_page, text_pages, data_files, table_pages, index_page)
-PARTS_BESIDE = (task_pages, figures_page, changes_pages)
+PARTS_BESIDE = (task_pages, figures_page, changes_pages, reproduced_page)
 """Drawn by another process meanwhile. These need no `Frame.file`, which takes long to make."""
 
 

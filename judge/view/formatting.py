@@ -82,6 +82,11 @@ def signed(value: float, text_of: Callable[[float], str] = decimals) -> str:
     return f"+{text}" if value > 0 else f"−{text}"
 
 
+def signed_percent(share: float | None) -> str:
+    """A difference as a share, +0.20 %; `same` if there is none, a dash if it is not known."""
+    return NONE if share is None else signed(share, percent)
+
+
 def span(low: float, high: float) -> str:
     """A range of scores: 0.380 – 0.450."""
     return f"{decimals(low)}\u00a0–\u00a0{decimals(high)}"

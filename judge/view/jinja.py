@@ -45,6 +45,7 @@ def environment() -> Environment:
         shortened=lambda text, length: text if len(text) <= length else f"{text[: length - 1]}…",
         shown=lambda value, unit: escaping.number(formatting.shown_value(value, unit)),
         signed=formatting.signed,
+        signed_percent=formatting.signed_percent,
         size=formatting.size,
         span=lambda interval: formatting.span(interval.low, interval.high),
         spaced=lambda text: text.replace("_", " "),

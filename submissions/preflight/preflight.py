@@ -19,18 +19,17 @@ from sandbox.limits import Limits
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import Hello, RemoteCalculator
 from sandbox.wire.session import SessionOutcome, run_session
+from submissions.preflight.larger_structures import seconds_of, time_larger, timing_of
 from submissions.preflight.measured_properties import ElementCoverage, elements_of
 from submissions.preflight.probes import (
     batch_difference,
     batch_structures,
     charge_and_spin,
     dominant_cause,
-    doubled,
     force_consistency,
     invariances,
     n_physics_calls,
     public_structures,
-    seconds_per_call,
 )
 from submissions.records import Check, PreflightReport, Timing
 from tasks.model.calculator import BatchCalculator
@@ -39,8 +38,6 @@ from tasks.structures.predictions import Cause
 
 MAX_PREFLIGHT_S = 600.0
 N_STEPS = 10  # one for each structure, two for physics, two at the end
-LARGER_S = 5.0  # longest expected time of a call on a larger structure
-LARGER_ATOMS = 256
 PHYSICS_S = 15.0  # for each examined structure: the whole takes about a minute
 
 _REFUSALS = {
@@ -106,7 +103,10 @@ def run_preflight(
         gating=True,
     )
     checks = (*outcome.value.checks, resources)
-    times = {"startup_s": outcome.startup_s, "session_s": outcome.wall_s - asked_s}
+    timings = list(outcome.value.timings)
+    # It may fail, of memory for example: what was timed until then counts.
+    run_session(driver, image, bounded, questions[0], lambda remote: timings.extend(time_larger(remote)))
+    times = {"timings": tuple(timings), "startup_s": outcome.startup_s, "session_s": outcome.wall_s - asked_s}
     return outcome._replace(value=outcome.value.model_copy(update={"checks": checks, **times}))
 
 
@@ -170,11 +170,9 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
     seconds = {}
     for done, (name, atoms) in enumerate(answered_structures.items()):
         report(done, N_STEPS, "steps")
-        seconds[name] = seconds_per_call(model, atoms)
+        seconds[name] = seconds_of(model, atoms) or 0.0
     chosen = _structures_for_physics(seconds)
-    timings = [_timing(answered_structures[name], taken) for name, taken in seconds.items()]
-    for name in chosen:
-        timings += time_larger(model, answered_structures[name], seconds[name])
+    timings = [timing_of(answered_structures[name], taken) for name, taken in seconds.items()]
     for done, name in enumerate(chosen):
         report(N_STEPS - 4 + done, N_STEPS, "steps")
         checks += _physics(model, name, answered_structures[name], seconds[name])
@@ -190,31 +188,6 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
     checks.append(Check(name="speed", passed=None, value=speeds))
     failed = [structures[name] for name in names if name not in answered_structures]
     return PreflightMeasurements(tuple(checks), tuple(timings), elements_of(answered_structures.values(), failed))
-
-
-def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Timing]:
-    """Times of 2, 4, 8 … times `atoms`, up to `LARGER_ATOMS`. They show how the cost grows with the number of atoms.
-
-    They end where the model fails, or where a call would take long if the time of the next grew with the square of the
-    atoms, or as it grew before (at most with the cube).
-
-    Args:
-        seconds: time of `atoms` itself.
-    """
-    timings: list[Timing] = []
-    growth = 4.0
-    while 2 * len(atoms) <= LARGER_ATOMS and growth * seconds <= LARGER_S:
-        atoms = doubled(atoms)
-        if not model.compute(Frames.from_atoms([atoms]), model.properties).ok[0]:
-            break
-        before, seconds = seconds, seconds_per_call(model, atoms)
-        growth = float(np.clip(seconds / before, 4.0, 8.0))
-        timings.append(_timing(atoms, seconds))
-    return timings
-
-
-def _timing(atoms: Atoms, seconds: float) -> Timing:
-    return Timing(n_atoms=len(atoms), seconds=seconds, periodic=bool(atoms.pbc.all()))
 
 
 def _structures_for_physics(seconds: dict[str, float]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +15,6 @@ from tasks.structures.predictions import Cause, Predictions, Properties
 
 STEPS_ANGSTROM = (3e-2, 1e-2, 3e-3, 1e-3)
 SEED = 20_251
-GAP = 2.4  # Å, between the nuclei of neighbouring molecules, as of hydrogen atoms in a liquid
 
 
 def public_structures() -> dict[str, Atoms]:
@@ -35,20 +33,6 @@ def public_structures() -> dict[str, Atoms]:
     for atoms in structures.values():
         atoms.positions += rng.normal(0.0, 0.05, atoms.positions.shape)
     return structures
-
-
-def doubled(atoms: Atoms) -> Atoms:
-    """Twice `atoms`, as compact as it can be: a crystal is repeated, a molecule gets a copy `GAP` beside it."""
-    if atoms.pbc.all():
-        shortest = int(np.argmin(atoms.cell.lengths()))
-        repeated: Atoms = atoms.repeat(tuple(2 if axis == shortest else 1 for axis in range(3)))
-        return repeated
-    extents = np.ptp(atoms.positions, axis=0) + GAP
-    shortest = int(np.argmin(extents))
-    copy = atoms.copy()
-    copy.positions[:, shortest] += extents[shortest]
-    together: Atoms = atoms + copy
-    return together
 
 
 @dataclass(frozen=True)
@@ -249,25 +233,6 @@ def _aware(differences: Float, what: str) -> str:
         return f"a stated {what} is an error"
     largest = float(np.nanmax(differences))
     return f"sees {what} (ΔE {largest:.3g} eV)" if largest > 1e-6 else f"ignores {what}"
-
-
-def seconds_per_call(model: BatchCalculator, atoms: Atoms) -> float:
-    """Time of energy, forces and stress of one rattled frame [s], after a first call that is not timed.
-
-    The shortest of three calls, since other work on the host only adds to it; that of one call beyond a second.
-    """
-    rng = np.random.default_rng(SEED)
-    times: list[float] = []
-    for _ in range(4):
-        copy = atoms.copy()
-        copy.positions += rng.normal(0.0, 0.01, atoms.positions.shape)
-        frames = Frames.from_atoms([copy])
-        begin = time.perf_counter()
-        model.compute(frames, model.properties)
-        times.append(time.perf_counter() - begin)
-        if times[-1] > 1.0 and len(times) > 1:
-            break
-    return min(times[1:])
 
 
 def dominant_cause(answer: Predictions) -> Cause:

@@ -129,7 +129,7 @@ class Phonons(CrystalKind):
         relaxation = Work.of(frames, min(USUAL_STEPS, parameters.relaxation.max_steps))
         n_supercells = 1 + USUAL_DISPLACEMENTS * frames.n_atoms * np.abs(np.linalg.det(primitive))
         sizes = supercell_sizes(frames, supercell).astype(np.float64)
-        return relaxation + Work(sizes, frames.periodic, n_supercells)
+        return relaxation + Work(sizes, relaxation.density, n_supercells)
 
     def values(self, observation: Observation, dataset: Dataset, parameters: PhononsParameters) -> CrystalValues:
         """The four quantities; those of the trivial model are zero."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks.structures.frames import Bool, Float, Frames
+from tasks.structures.frames import Float, Frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,29 +16,30 @@ class Work:
 
     Args:
         n_atoms: (k,) their numbers of atoms.
-        periodic: (k,) whether they are periodic in all three directions.
+        density: (k,) atoms per Å³ of structures with three periodic directions, 0 of others.
         times: (k,) how often each is sent; estimates need not be whole.
     """
 
     n_atoms: Float
-    periodic: Bool
+    density: Float
     times: Float
 
     @classmethod
     def of(cls, frames: Frames, times: ArrayLike = 1.0) -> Work:
         """The work of sending each of n `frames` that many times; `times` is one number or (n,)."""
         every = np.broadcast_to(np.asarray(times, np.float64), len(frames))
-        return cls(frames.n_atoms.astype(np.float64), frames.periodic, every)
+        n_atoms = frames.n_atoms.astype(np.float64)
+        return cls(n_atoms, density_of(frames), every)
 
     @classmethod
     def none(cls) -> Work:
         """No work."""
-        return cls(np.zeros(0), np.zeros(0, bool), np.zeros(0))
+        return cls(np.zeros(0), np.zeros(0), np.zeros(0))
 
     def __add__(self, other: Work) -> Work:
         return Work(
             np.concatenate([self.n_atoms, other.n_atoms]),
-            np.concatenate([self.periodic, other.periodic]),
+            np.concatenate([self.density, other.density]),
             np.concatenate([self.times, other.times]),
         )
 
@@ -51,3 +52,8 @@ class Work:
     def atoms(self) -> float:
         """The atoms of these structures."""
         return float(self.times @ self.n_atoms)
+
+
+def density_of(frames: Frames) -> Float:
+    """(n,) atoms per Å³ of structures with three periodic directions, 0 of others."""
+    return np.where(frames.periodic, frames.n_atoms / frames.volumes, 0.0)

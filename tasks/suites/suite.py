@@ -19,6 +19,7 @@ from tasks.datasets.card import CardPart, Domain
 from tasks.kind import Parameters, Traits
 from tasks.kinds.registry import KINDS
 from tasks.structures.validation_errors import one_line
+from tasks.suites.published_numbers import PublishedNumber, PublishedPart, published_numbers
 
 NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 DATASET = r"^[a-z0-9][a-z0-9-]{0,62}@[A-Za-z0-9][A-Za-z0-9.-]*$"
@@ -107,6 +108,7 @@ class Suite:
         references: methods whose published errors are shown beside the models.
         mlipaudit_release: the file of MLIPAudit's scoring whose benchmarks all count; empty: those of 0.1.0 to 0.1.4
             that the tasks measure.
+        published: numbers that others published of models in its tasks.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Suite:
     release: str = ""
     references: tuple[StatedReference, ...] = ()
     mlipaudit_release: str = ""
+    published: tuple[PublishedNumber, ...] = ()
 
 
 def _as_lines(value: Any) -> Any:
@@ -158,6 +161,7 @@ class _StatedSuite(CardPart):
     tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
     references: tuple[_StatedReference, ...] = ()
     mlipaudit_release: str = ""
+    published: tuple[PublishedPart, ...] = ()
 
 
 def packaged_suites() -> tuple[str, ...]:
@@ -207,7 +211,16 @@ def read_suite(text: str, source: str) -> Suite:
             raise SuiteError(f"{source}: tasks.{index}.name: {name} is there twice")
     tasks = tuple(_task(task, stated, f"{source}: tasks.{i} ({task.name})") for i, task in enumerate(stated.tasks))
     references = _references(stated, source)
-    return Suite(stated.name, stated.version, stated.title, tasks, stated.release, references, stated.mlipaudit_release)
+    return Suite(
+        name=stated.name,
+        version=stated.version,
+        title=stated.title,
+        tasks=tasks,
+        release=stated.release,
+        references=references,
+        mlipaudit_release=stated.mlipaudit_release,
+        published=_published(stated, source),
+    )
 
 
 def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
@@ -252,6 +265,17 @@ def _references(stated: _StatedSuite, source: str) -> tuple[StatedReference, ...
             raise SuiteError(f"{where}.metrics: there is no task {unknown[0]!r} in the suite")
         slugs.add(slug(reference.name))
     return tuple(StatedReference(r.name, r.about, r.source, r.metrics) for r in stated.references)
+
+
+def _published(stated: _StatedSuite, source: str) -> tuple[PublishedNumber, ...]:
+    names = {task.name for task in stated.tasks}
+    for index, part in enumerate(stated.published):
+        where = f"{source}: published.{index}"
+        if not part.tasks:
+            raise SuiteError(f"{where}: has no number: state metrics or items")
+        if unknown := sorted(part.tasks - names):
+            raise SuiteError(f"{where}: there is no task {unknown[0]!r} in the suite")
+    return tuple(published_numbers(stated.published))
 
 
 def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:

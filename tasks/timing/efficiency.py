@@ -41,6 +41,7 @@ from tasks.kind import Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.measurement import Items, Measurement
 from tasks.model.calculator import BatchCalculator
+from tasks.model.work import density_of
 from tasks.simulation.supercells import Counts
 from tasks.timing.batched_frames import frames_of_batches, pack_alone, time_batches
 from tasks.timing.consistency_check import ConsistencyQuestions
@@ -114,7 +115,7 @@ class Efficiency:
         small = SmallFrames(plan, kept, [plan.counts(int(plan.sources[index])) for index in kept])
         frames = [*small.structures, *(block.frame for block in small.blocks), *small.structures]
         times = np.full(len(atoms), calls / len(atoms) + in_batches / atoms.sum())
-        large = Work(atoms, structures.frames.periodic[plan.sources], times)
+        large = Work(atoms, density_of(structures.frames)[plan.sources], times)
         return sum((Work.of(frame) for frame in frames), large)
 
     def recheck(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from judge.cli.maintainer.request_options import make_request
 from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
-from judge.evaluation.estimate import CallTime, Cost, speed_of, total_of
+from judge.evaluation.estimate import DENSITY, CallTime, Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
 from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.workspace import open_workspace
@@ -21,9 +22,10 @@ from submissions.records import Record, Submission
 from submissions.tables import plain_table, table_console
 
 ASSUMPTIONS = (
-    "Estimated from the times of single structures in the preflight, as a + b × atomsᵖ for each call. A model that "
-    "takes whole batches may need less; relaxations are assumed to have a usual number of steps; a structure of a sort "
-    "that got no answer in the preflight takes no time. The estimate holds for the preflight's device only."
+    "Estimated from the times of single structures in the preflight, as a + b × atomsᵖ for each call, with a b that "
+    "grows with the density of periodic structures. A model that takes whole batches may need less; relaxations are "
+    "assumed to have a usual number of steps; a structure of a sort that got no answer in the preflight takes no time. "
+    "The estimate holds for the preflight's device only."
 )
 
 
@@ -194,5 +196,5 @@ def _of_100_atoms(call: CallTime | None) -> str:
     """The time of a call on 100 atoms, and the power of the number of atoms with which it grows."""
     if call is None:
         return "–"
-    milliseconds = 1e3 * float(call.seconds(100.0))
+    milliseconds = 1e3 * float(call.seconds(np.array([100.0]), np.array([DENSITY]))[0])
     return f"{milliseconds:.3g} ms" + (f", atoms^{call.power:g}" if call.power > 1 else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from judge.evaluation.estimate import UNIT_S
 from judge.evaluation.evaluate import in_words
 from judge.evaluation.unit_report import Did
 from submissions.records import PreflightReport, Submission, Timing
@@ -13,7 +14,7 @@ from tests.world.world import World
 
 def known(world: World, submission: Submission, seconds: float) -> None:
     """Records timings by which each of its units of six frames is expected to take so long."""
-    timing = Timing(n_atoms=8, seconds=seconds / 6)
+    timing = Timing(n_atoms=8, seconds=(seconds - UNIT_S) / 6)
     record = submission.model_copy(update={"preflight": PreflightReport(checks=(), timings=(timing,), startup_s=0.0)})
     world.store.put(f"submissions/{submission.id}/submission.json", record.model_dump_json().encode())
 

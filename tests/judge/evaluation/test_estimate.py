@@ -8,7 +8,19 @@ from rich.console import Console
 
 from judge.cli.maintainer.plan import Forecast, forecast_of
 from judge.evaluation.budget import Budget
-from judge.evaluation.estimate import POWERS, CallTime, Cost, ModelSpeed, cost_of, fit_call_time, speed_of, total_of
+from judge.evaluation.estimate import (
+    DENSITY,
+    DENSITY_POWERS,
+    POWERS,
+    UNIT_S,
+    CallTime,
+    Cost,
+    ModelSpeed,
+    cost_of,
+    fit_call_time,
+    speed_of,
+    total_of,
+)
 from judge.evaluation.plan import Step
 from judge.evaluation.request import Request
 from judge.evaluation.work_plan import plan_work
@@ -23,7 +35,7 @@ TIMINGS = tuple(Timing(n_atoms=n, seconds=0.03 + 5e-4 * n) for n in (3, 4, 9, 12
 
 def work(times: float, n_atoms: int, periodic: bool = False) -> Work:
     """A structure of that many atoms, sent so often."""
-    return Work(np.array([float(n_atoms)]), np.array([periodic]), np.array([float(times)]))
+    return Work(np.array([float(n_atoms)]), np.array([DENSITY if periodic else 0.0]), np.array([float(times)]))
 
 
 def timed(world: World, submission: Submission, timings: tuple[Timing, ...] = TIMINGS, startup_s: float = 2.0) -> None:
@@ -38,41 +50,55 @@ def test_the_growth_of_the_cost_is_found_again(power: float) -> None:
     timings = [Timing(n_atoms=n, seconds=5e-4 + 2e-6 * n**power) for n in (3, 9, 18, 36, 72, 144, 288)]
     call = fit_call_time(timings)
     assert call is not None
-    assert call == pytest.approx((5e-4, 2e-6, power))
-    assert call.seconds(np.array([1503.0])) == pytest.approx(5e-4 + 2e-6 * 1503**power)
+    assert call == pytest.approx((5e-4, 2e-6, power, 0.0))
+    assert call.seconds(np.array([1503.0]), np.zeros(1)) == pytest.approx(5e-4 + 2e-6 * 1503**power)
+
+
+@pytest.mark.parametrize("density_power", DENSITY_POWERS)
+def test_the_growth_with_the_density_is_found_again(density_power: float) -> None:
+    timings = [
+        Timing(n_atoms=n, seconds=5e-3 + 1e-3 * n * (density / DENSITY) ** density_power, density=density)
+        for density in (0.045, 0.1)
+        for n in (8, 16, 32, 64, 128)
+    ]
+    call = fit_call_time(timings)
+    assert call == pytest.approx((5e-3, 1e-3, 1.0, density_power))
+    assert call is not None
+    middle = float(call.seconds(np.array([100.0]), np.array([0.08]))[0])
+    assert middle == pytest.approx(5e-3 + 0.1 * 1.6**density_power)
 
 
 def test_noise_is_not_taken_for_growth() -> None:
-    """Thirty runs of a line with 10 % noise, up to 128 atoms: at 1,500 atoms the estimate is within a factor of two."""
+    """300 times a line with 5 % noise, up to 256 atoms: at 1,500 atoms the estimate is within a factor of two."""
     rng = np.random.default_rng(1)
-    sizes = (3, 4, 8, 9, 16, 32, 64, 128)
-    for _ in range(30):
-        timings = [Timing(n_atoms=n, seconds=(0.02 + 1e-3 * n) * (1 + 0.1 * rng.normal())) for n in sizes]
+    sizes = (4, 8, 8, 4, 8, 16, 32, 64, 128, 256)
+    for _ in range(300):
+        timings = [Timing(n_atoms=n, seconds=(0.02 + 1e-3 * n) * (1 + 0.05 * rng.normal())) for n in sizes]
         call = fit_call_time(timings)
         assert call is not None
-        assert 0.5 < call.seconds(1500.0) / 1.52 < 2.0
+        assert 0.5 < float(call.seconds(np.array([1500.0]), np.zeros(1))[0]) / 1.52 < 2.0
 
 
 def test_least_squares_of_relative_deviations_by_hand() -> None:
-    """Minimise Σ((a + b n)/t − 1)² for (1, 2), (3, 4), (5, 5): the normal equations are solved here."""
+    """Minimise Σ n ((a + b n)/t − 1)² for (1, 2), (3, 4), (5, 5): the normal equations are solved here."""
     n, t = np.array([1.0, 3.0, 5.0]), np.array([2.0, 4.0, 5.0])
     columns = np.stack([1 / t, n / t], axis=1)
-    constant, factor = np.linalg.solve(columns.T @ columns, columns.T @ np.ones(3))
+    constant, factor = np.linalg.solve(columns.T @ (n[:, None] * columns), columns.T @ n)
     call = fit_call_time([Timing(n_atoms=int(size), seconds=float(s)) for size, s in zip(n, t, strict=True)])
-    assert call == pytest.approx((constant, factor, 1.0))
+    assert call == pytest.approx((constant, factor, 1.0, 0.0))
 
 
 def test_neither_part_is_negative() -> None:
     call = fit_call_time([Timing(n_atoms=4, seconds=0.2), Timing(n_atoms=12, seconds=0.1)])
     assert call is not None
     assert call.factor_s == 0
-    # The constant c minimises (c/0.2 − 1)² + (c/0.1 − 1)².
-    assert call.constant_s == pytest.approx((1 / 0.2 + 1 / 0.1) / (1 / 0.2**2 + 1 / 0.1**2))
+    # The constant c minimises 4 (c/0.2 − 1)² + 12 (c/0.1 − 1)².
+    assert call.constant_s == pytest.approx((4 / 0.2 + 12 / 0.1) / (4 / 0.2**2 + 12 / 0.1**2))
 
 
 def test_of_one_size_alone_time_is_taken_to_go_as_the_atoms() -> None:
     timings = [Timing(n_atoms=4, seconds=0.2), Timing(n_atoms=4, seconds=0.4)]
-    assert fit_call_time(timings) == pytest.approx((0, 0.075, 1.0))
+    assert fit_call_time(timings) == pytest.approx((0, 0.075, 1.0, 0.0))
 
 
 def test_a_preflight_that_timed_nothing_tells_no_speed() -> None:
@@ -84,12 +110,12 @@ def test_a_container_takes_its_session_or_in_old_reports_its_start() -> None:
     old = PreflightReport(checks=(), timings=TIMINGS, startup_s=2.0)
     for report, session_s in ((old, 2.0), (old.model_copy(update={"session_s": 3.5}), 3.5)):
         cost = cost_of(work(1, 100), speed_of(report), 60.0)
-        assert cost == Cost(pytest.approx(session_s + 0.03 + 0.05))
+        assert cost == Cost(pytest.approx(UNIT_S + session_s + 0.03 + 0.05))
 
 
 def test_crystals_and_molecules_have_a_speed_each_and_an_unanswered_sort_takes_no_time() -> None:
-    molecules = tuple(timing.model_copy(update={"periodic": False}) for timing in TIMINGS)
-    crystals = tuple(Timing(n_atoms=n, seconds=0.1 * n, periodic=True) for n in (4, 8, 16))
+    molecules = tuple(timing.model_copy(update={"density": 0.0}) for timing in TIMINGS)
+    crystals = tuple(Timing(n_atoms=n, seconds=0.1 * n, density=0.05) for n in (4, 8, 16))
     both = speed_of(PreflightReport(checks=(), timings=(*molecules, *crystals)))
     assert both is not None
     mixed = work(10, 50, periodic=True) + work(10, 50)
@@ -106,8 +132,9 @@ def test_crystals_and_molecules_have_a_speed_each_and_an_unanswered_sort_takes_n
 def test_the_cost_of_work_by_hand_and_its_limit() -> None:
     line = CallTime(0.03, 5e-4, 1.0)
     speed = ModelSpeed(line, line, session_s=2.0)
-    assert cost_of(work(1000, 50), speed, 600.0) == Cost(pytest.approx(2.0 + 30.0 + 25.0), limited=False)
-    assert cost_of(work(1000, 50), speed, 50.0) == Cost(2.0 + 50.0, limited=True)
+    assert cost_of(work(1000, 50), speed, 600.0) == Cost(pytest.approx(UNIT_S + 2.0 + 30.0 + 25.0), limited=False)
+    assert cost_of(work(1000, 50), speed, 50.0) == Cost(UNIT_S + 2.0 + 50.0, limited=True)
+    assert cost_of(work(1000, 50), speed, 50.0, n_sessions=2) == Cost(UNIT_S + 4.0 + 50.0, limited=True)
     assert total_of([Cost(10.0), Cost(None), Cost(52.0, limited=True)]) == (62.0, 1, 1)
 
 
@@ -142,13 +169,13 @@ def test_plan_tells_the_time_by_hand_and_what_is_done_costs_nothing(world: World
         48,
         False,
     )
-    by_hand = 2.0 + 6 * 0.03 + 48 * 5e-4
+    by_hand = UNIT_S + 2.0 + 6 * 0.03 + 48 * 5e-4
     assert copper_unit.seconds == pytest.approx(by_hand)
     assert units[unknown.id, "nickel"].seconds is None
     assert estimate.seconds == pytest.approx(2 * by_hand)
     assert estimate.unknown == 2
     of_fast = next(row for row in estimate.submissions if row.submission == fast.id)
-    assert of_fast.crystal == of_fast.molecule == pytest.approx((0.03, 5e-4, 1.0))
+    assert of_fast.crystal == of_fast.molecule == pytest.approx((0.03, 5e-4, 1.0, 0.0))
     assert not list(world.store.list("attempts/"))  # nothing was run
     world.evaluate(ids=(fast.id,), tasks=("copper",))
     estimate = forecast(world, ids=(fast.id,))
@@ -161,7 +188,7 @@ def test_plan_says_where_the_time_limit_binds_and_what_is_unknown(world: World) 
     slow, unknown = world.submit("slow"), world.submit("unknown")
     timed(world, slow, (Timing(n_atoms=8, seconds=100.0),))
     (unit,) = forecast(world, ids=(slow.id,), tasks=("copper",)).units
-    assert (unit.seconds, unit.limited) == (62.0, True)  # the task has 60 s of the 600 it would take
+    assert (unit.seconds, unit.limited) == (UNIT_S + 62.0, True)  # the task has 60 s of the 600 it would take
     status, out, err = world.run("plan")
     assert status == 0, err
     lines = [line.split() for line in out.splitlines()]
@@ -186,6 +213,6 @@ def test_plan_for_a_machine(world: World) -> None:
         "step": "observe",
         "frames": 6.0,
         "atoms": 48.0,
-        "seconds": pytest.approx(2.204),
+        "seconds": pytest.approx(UNIT_S + 2.204),
         "limited": False,
     }
