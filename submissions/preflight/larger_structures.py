@@ -15,7 +15,8 @@ from tasks.structures.frames import Float, Frames
 
 LARGEST = 1024  # atoms
 LONGEST_S = 5.0  # expected time of a call
-GAP = 2.4  # Å, between the nuclei of neighbouring molecules, as of hydrogen atoms in a liquid
+GAP = 2.4  # Å, between the nuclei of neighbouring molecules
+GAP_IN_LIQUID = 2.0  # Å; then acetic acid has about its density, 0.08 atoms/Å³
 
 
 def blocks() -> tuple[tuple[Atoms, ...], ...]:
@@ -34,9 +35,9 @@ def blocks() -> tuple[tuple[Atoms, ...], ...]:
 
 
 def in_liquid(atoms: Atoms) -> Atoms:
-    """A molecule in a periodic cell, with `GAP` between it and its images."""
+    """A molecule in a periodic cell, with `GAP_IN_LIQUID` between it and its images."""
     liquid: Atoms = atoms.copy()
-    liquid.set_cell(np.ptp(atoms.positions, axis=0) + GAP)
+    liquid.set_cell(np.ptp(atoms.positions, axis=0) + GAP_IN_LIQUID)
     liquid.pbc = True
     return liquid
 

@@ -47,7 +47,7 @@ def test_emt_is_asked_about_copper_a_liquid_and_a_molecule() -> None:
     assert sizes == [4 * 2**k for k in range(9)] + 2 * [8 * 2**k for k in range(8)]
     densities = [timing.density for timing in timings]
     assert densities[:9] == pytest.approx([4 / copper().get_volume()] * 9)
-    assert 0.05 < (densities[9] or 0.0) < 0.15
+    assert (densities[9] or 0.0) == pytest.approx(0.08, rel=0.15)
     assert densities[9:17] == pytest.approx([densities[9]] * 8)
     assert densities[17:] == [0.0] * 8
 
@@ -72,7 +72,7 @@ def test_doubled_structures_are_compact_and_no_atoms_come_close(sort: int) -> No
         atoms = doubled(atoms)
     assert len(atoms) == 32 * len(block) <= LARGEST
     apart = atoms.get_all_distances(mic=True)[np.triu_indices(len(atoms), 1)]
-    assert apart.min() >= min(closest, 2.4) - 1e-9
+    assert apart.min() >= min(closest, 2.0) - 1e-9
     sides = atoms.cell.lengths() if atoms.pbc.all() else np.ptp(atoms.positions, axis=0)
     assert sides.max() < 2.5 * sides.min()
 
