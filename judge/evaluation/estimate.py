@@ -24,7 +24,7 @@ UNIT_S = 0.25  # of the judge itself for a unit: to claim it, to empty the cache
 POWERS = (1.0, 1.5, 2.0, 2.5, 3.0)
 DENSITY_POWERS = (0.0, 0.5, 1.0, 1.5, 2.0)
 DENSITY = 0.05  # atoms per Å³, as of silicon
-CLEARLY_BETTER, NOISE = 0.5, 0.05  # a higher power must fit so much better; relative deviations below NOISE say nothing
+CLEARLY_BETTER, NOISE = 0.7, 0.05  # a higher power must fit so much better; relative deviations below NOISE say nothing
 
 
 class CallTime(NamedTuple):
