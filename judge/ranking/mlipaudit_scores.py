@@ -193,7 +193,7 @@ def _errors(chosen: AuditItems, metric: AuditMetric, result: Result) -> _MetricE
         metric.unit,
         n_unsupported=len(left),
         groups=None if chosen.groups is None else [chosen.groups[i] for i in kept],
-        any_nan=bool((chosen.cause == Cause.NON_FINITE).any()),
+        any_nan=bool((chosen.cause == Cause.NON_FINITE).any()) or chosen.any_constant,
         any_error=bool((chosen.cause == Cause.ERROR).any()),
         sets=None if chosen.sets is None else [chosen.sets[i] for i in kept],
         seen=None if chosen.seen is None else chosen.seen[kept],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from judge.records.records import Result
 from scoring import ScoringError
 from scoring.mlipaudit import AuditMetric
+from tasks.metrics.contributions import baseline_column
 from tasks.metrics.measurement import Items
 from tasks.structures.frames import Bool, Float
 from tasks.structures.predictions import Cause
@@ -30,6 +31,7 @@ class AuditItems(NamedTuple):
         cause: (k,) codes of `Cause`.
         seen: (k,) the values as MLIPAudit's program has them; None: the same.
         groups, sets: (k,) names; None: the metric has none.
+        any_constant: whether a profile that is the same everywhere was answered: its correlation is NaN.
     """
 
     values: Float
@@ -38,6 +40,7 @@ class AuditItems(NamedTuple):
     seen: Float | None = None
     groups: Sequence[str] | None = None
     sets: Sequence[str] | None = None
+    any_constant: bool = False
 
 
 Reader = Callable[[Items, Result, AuditMetric], AuditItems]
@@ -98,6 +101,20 @@ def energies(column: str = "error", counted: Callable[[Items, str], Bool] = ever
             )
         size = ENERGY_UNITS[unit] / ENERGY_UNITS[metric.unit]
         return _chosen(items, counted(items, result.task), size * column_of(items, column, result.task))
+
+    return read
+
+
+def profiles(column: str) -> Reader:
+    """Errors of profiles. One that is the same everywhere has the error of the trivial model, which answers zero."""
+    errors = energies(column)
+
+    def read(items: Items, result: Result, metric: AuditMetric) -> AuditItems:
+        chosen, flat = errors(items, result, metric), items.columns.get(baseline_column(column))
+        if flat is None:
+            return chosen
+        constant = (np.abs(items.columns[column]) == flat) & (items.cause == 0)
+        return chosen._replace(any_constant=bool(constant.any()))
 
     return read
 
@@ -226,10 +243,10 @@ VALUES: Mapping[str, Mapping[str, Mapping[str, Reader]]] = {
     "ring_planarity": {"avg_deviation": {"dynamics": of_runs("planarity")}},
     "bond_length_distribution": {"avg_deviation": {"dynamics": of_runs("bond_length")}},
     "conformer_selection": {
-        "mae": {"energy_profiles": energies("conformer_mae")},
-        "rmse": {"energy_profiles": energies("conformer_rmse")},
+        "mae": {"energy_profiles": profiles("conformer_mae")},
+        "rmse": {"energy_profiles": profiles("conformer_rmse")},
     },
-    "dihedral_scan": {"barrier_height_abs_error": {"energy_profiles": energies("barrier_error")}},
+    "dihedral_scan": {"barrier_height_abs_error": {"energy_profiles": profiles("barrier_error")}},
     "noncovalent_interactions": {
         "interaction_energy_abs_error": {
             "energy_differences": energies(),

@@ -13,6 +13,7 @@ from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring.mlipaudit import load_mlipaudit
 from scoring.names import COMPATIBLE, MLIPAUDIT
+from tasks.metrics.contributions import baseline_column
 from tasks.metrics.measurement import Items
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite
@@ -205,6 +206,25 @@ def test_slips_as_published() -> None:
     assert board({"ring-planarity": raised}).corrected[MLIPAUDIT].value == pytest.approx((1 + math.exp(-3)) / 3 / 18)
     assert published("tautomers", ALL["tautomers"], "tautomers") == pytest.approx(decays(2.3060547830618307, 0.05))
     assert published("reaction-paths", ALL["reaction-paths"], "nudged_elastic_band") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "benchmark"),
+    [
+        ("conformers", ("conformer_mae", "conformer_rmse"), "conformer_selection"),
+        ("dihedral-scan", ("barrier_error",), "dihedral_scan"),
+    ],
+)
+def test_a_profile_that_is_the_same_everywhere_ends_an_analysis_as_published(
+    name: str, columns: tuple[str, ...], benchmark: str
+) -> None:
+    """Its errors are those of the trivial model. `corrected` counts it like any other."""
+    items = ALL[name]
+    for offset, expected in ((0.5, EXPECTED[benchmark]), (0.0, 0.0)):
+        trivial = {baseline_column(column): np.abs(items.columns[column]) + offset for column in columns}
+        answered = replace(items, columns={**items.columns, **trivial})
+        assert published(name, answered, benchmark) == pytest.approx(expected)
+        assert board({name: answered}).corrected[MLIPAUDIT].value == pytest.approx(EXPECTED[benchmark] / 18)
 
 
 @pytest.mark.parametrize(

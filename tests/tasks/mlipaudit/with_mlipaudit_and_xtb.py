@@ -7,10 +7,10 @@ Run in an environment of its own, with the folder of its small inputs, and the s
         > tests/tasks/mlipaudit/numbers_xtb.json
 
 Relaxations store each step, so that slip 1 of its geometry benchmark (docs/scoring.md) does not show. Runs are those of
-its mode `dev`. They begin with the velocities that the judge draws, too, and are stored in double precision, where
-MLIPAudit stores them in single precision. Rings, bonds and stability run without a heat bath: the judge's noise is
-another. Bands run a second time without the centring of their ends: MLIPAudit's engine moves the reactant and the
-product to the origin and leaves the transition state where it is, so that each band has a translation in it.
+its mode `dev`, and begin with the velocities that the judge draws, too. Relaxations and runs are stored in double
+precision, where MLIPAudit stores them in single precision. Rings, bonds and stability run without a heat bath: the
+judge's noise is another. Bands run a second time without the centring of their ends: MLIPAudit's engine moves the
+reactant and the product to the origin and leaves the transition state where it is, so that each band has a translation.
 """
 # mypy: ignore-errors
 
@@ -98,6 +98,9 @@ def main() -> None:
     numbers["conformer_selection"] = {
         each["molecule_name"]: {"mae": each["mae"], "rmse": each["rmse"]} for each in result["molecules"]
     }
+    _, result = run("nve_energy_conservation", "dev")
+    single = {each["structure_name"]: each["energy_drift_ratio"] for each in result["structure_results"]}
+    ASESimulationEngine._update_temporary_list = store_exactly
     benchmark, result = run("reference_geometry_stability")
     numbers["reference_geometry_stability"] = {
         name: {
@@ -114,9 +117,6 @@ def main() -> None:
         mode: bands(*run("nudged_elastic_band", mode)) for mode in ("dev", "standard")
     }
     Atoms.center = centre
-    _, result = run("nve_energy_conservation", "dev")
-    single = {each["structure_name"]: each["energy_drift_ratio"] for each in result["structure_results"]}
-    ASESimulationEngine._update_temporary_list = store_exactly
     _, result = run("nve_energy_conservation", "dev")
     numbers["nve_energy_conservation"] = {
         each["structure_name"]: {
