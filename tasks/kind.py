@@ -24,6 +24,7 @@ from tasks.model.calculator import BatchCalculator
 from tasks.model.work import Work as Work  # it belongs to this interface
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
+from tasks.trajectories.dihedral_outliers import BackboneMap
 from tasks.trajectories.trajectory import Trajectory
 
 
@@ -197,6 +198,8 @@ class Traits:
         progress: how far its runs got, for figures; None: it has no runs.
         first_run: the stored frames of a run, by the name that `progress` gives it, from an observation, its data set
             and parameters; None if there are none. It raises ValueError if these do not fit. None: no run is stored.
+        backbone_maps: the dihedrals of proteins in the same run, also from the name of a label set (None: the default
+            one), for Ramachandran plots; empty if it has none. None: the kind has none.
         page: the text of a Jinja template that explains the kind on its tasks' pages; empty: the file
             `templates/kinds/<kind>.html` if there is one, else a plain page made from these traits.
     """
@@ -212,6 +215,9 @@ class Traits:
     profiles: tuple[Profile, ...] = ()
     progress: ProgressOfRuns | None = None
     first_run: Callable[[Observation, Dataset, Any, str], Trajectory | None] | None = field(default=None, repr=False)
+    backbone_maps: Callable[[Observation, Dataset, Any, str, str | None], Sequence[BackboneMap]] | None = field(
+        default=None, repr=False
+    )
     page: str = ""
 
     @property

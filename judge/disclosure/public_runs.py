@@ -27,12 +27,14 @@ class PublicRun(NamedTuple):
         percent: its share of the whole run, 0 to 100.
         ended_ps: the time until which it was sound [ps].
         end: how it ended, in words.
+        has_backbone: whether it has dihedrals of a protein.
     """
 
     name: str
     percent: float
     ended_ps: float
     end: str
+    has_backbone: bool
 
 
 class PublicRuns(NamedTuple):
@@ -69,4 +71,5 @@ def public_runs(line: TaskLine, items: Items | None, public: Collection[str]) ->
 
 
 def _shown(run: RunProgress, end: str) -> PublicRun:
-    return PublicRun(run.name, rounded(_PERCENT * run.share, PUBLIC_DIGITS), rounded(run.ended_ps, PUBLIC_DIGITS), end)
+    percent, ended_ps = rounded(_PERCENT * run.share, PUBLIC_DIGITS), rounded(run.ended_ps, PUBLIC_DIGITS)
+    return PublicRun(run.name, percent, ended_ps, end, run.has_backbone)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from judge.disclosure.public_curves import PUBLIC_DIGITS, is_hidden
 from judge.disclosure.redaction import rounded
 from judge.ranking.leaderboard import TaskLine
+from tasks.structures.frames import Bool, Float
 from tasks.trajectories.trajectory import Trajectory
 
 MOST_FRAMES = 50
@@ -71,7 +72,7 @@ def thinned(trajectory: Trajectory, ended_ps: float) -> PublicTrajectory | None:
     """Evenly chosen frames until a time [ps]; None if there is none, or too many atoms."""
     is_near = (np.abs(trajectory.positions) < FARTHEST).all(axis=(1, 2))  # False for NaN
     is_near &= (np.abs(trajectory.cells) < FARTHEST).all(axis=(1, 2))
-    frames = np.flatnonzero(is_near & (trajectory.times_ps <= ended_ps * (1 + _SLACK)))
+    frames = np.flatnonzero(is_near & until(trajectory.times_ps, ended_ps))
     n_bytes = MOST_BYTES - _BYTES_OF_THE_REST - _BYTES_PER_SYMBOL * trajectory.n_atoms
     most = min(MOST_FRAMES, n_bytes // (3 * _BYTES_PER_NUMBER * trajectory.n_atoms + _BYTES_PER_FRAME), len(frames))
     if most < 1:
@@ -85,5 +86,10 @@ def thinned(trajectory: Trajectory, ended_ps: float) -> PublicTrajectory | None:
     )
 
 
-def _hundredths(lengths: NDArray[np.float64]) -> NDArray[np.int64]:
+def until(times_ps: Float, ended_ps: float) -> Bool:
+    """(f,) whether a time is not after the public time of an end [ps]."""
+    return np.asarray(times_ps <= ended_ps * (1 + _SLACK))
+
+
+def _hundredths(lengths: Float) -> NDArray[np.int64]:
     return np.rint(lengths * PER_ANGSTROM).astype(np.int64)

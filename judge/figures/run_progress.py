@@ -114,7 +114,7 @@ def _bars(place: str, runs: PublicRuns | None) -> list[RunBar]:
     if runs is None:
         return []
     if runs.each:
-        return [RunBar(place, *run) for run in runs.each]
+        return [RunBar(place, run.name, run.percent, run.ended_ps, run.end) for run in runs.each]
     ends = ", ".join(f"{n} {word}" for word, n in runs.ends)
     return [RunBar(place, "mean over the runs", runs.mean_percent, None, ends)]
 

@@ -55,7 +55,10 @@ def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
     stored = {key: next(store.stamped(items_key(result)), None) for key, result in results.items()}
     stamps = {key: each.stamp for key, each in stored.items() if each and each.is_settled}
     with_items = replace(sources, logs=logs, items=StoredItems(store, results), item_stamps=stamps)
-    return replace(with_items, trajectories=StoredTrajectories(store, sources.data)) if sources.data else with_items
+    if sources.data is None:
+        return with_items
+    runs = StoredTrajectories(store, sources.data)
+    return replace(with_items, trajectories=runs, backbones=runs.backbones)
 
 
 def _has_curves(task: Task) -> bool:

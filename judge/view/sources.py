@@ -11,6 +11,7 @@ from judge.ranking.leaderboard import TaskLine
 from judge.records.manifest import Manifest
 from tasks.datasets.card import Card
 from tasks.metrics.measurement import Items
+from tasks.trajectories.dihedral_outliers import BackboneMap
 from tasks.trajectories.trajectory import Trajectory
 
 
@@ -27,6 +28,7 @@ class Sources:
         item_stamps: by submission and task, a text that changes with the items; those without one are compared whole.
         data: the data root; None: no trajectory is shown.
         trajectories: the stored frames of a run of a task of a submission, by its name; None if they cannot be read.
+        backbones: the dihedrals of proteins in such a run; empty if they cannot be read.
         now: the time of this publication; None if the pages are not published, and then they have no date.
         site_url: the address of the site, ending in a slash; empty if it is not known.
     """
@@ -39,5 +41,6 @@ class Sources:
     item_stamps: Mapping[tuple[str, str], str] = field(default_factory=dict)
     data: Path | None = None
     trajectories: Callable[[TaskLine, str], Trajectory | None] = lambda line, run: None
+    backbones: Callable[[TaskLine, str], Sequence[BackboneMap]] = lambda line, run: ()
     now: datetime | None = None
     site_url: str = ""

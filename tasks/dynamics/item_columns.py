@@ -133,10 +133,19 @@ def distribution_curves(measure: str, items: Items, parameters: object) -> list[
 def run_progress(items: Items, parameters: object) -> list[RunProgress]:
     """How far each system got: its first run to end."""
     progress, ended = items.columns["progress"].tolist(), items.columns["ended_ps"].tolist()
-    return [
-        RunProgress(items.id[k].removesuffix(f"/{STABILITY}"), progress[k], ended[k], Cause(int(items.cause[k])))
-        for k in np.flatnonzero(items.columns[f"{STABILITY}_count"] > 0).tolist()
-    ]
+    backbones = [items.id[k] for k in _with(items, "dihedral_outliers")]
+    runs = []
+    for k in _with(items, STABILITY):
+        system = items.id[k].removesuffix(f"/{STABILITY}")
+        has_backbone = any(item.startswith(f"{system}/") for item in backbones)
+        runs.append(RunProgress(system, progress[k], ended[k], Cause(int(items.cause[k])), has_backbone))
+    return runs
+
+
+def _with(items: Items, measure: str) -> list[int]:
+    """The items of a measure."""
+    counts = items.columns.get(f"{measure}_count", np.zeros(len(items.id)))
+    return [int(k) for k in np.flatnonzero(counts > 0)]
 
 
 def _together(items: Items, names: Sequence[str]) -> Float:

@@ -40,6 +40,7 @@ from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.dynamics.analyses import Analysed, analysed, unmeasured
 from tasks.dynamics.analysis_checks import check_analysis
+from tasks.dynamics.backbone_maps import backbone_maps
 from tasks.dynamics.first_run import first_run
 from tasks.dynamics.item_columns import (
     STABILITY,
@@ -165,6 +166,7 @@ class Dynamics:
         ),
         progress=ProgressOfRuns(run_progress, {Cause.UNSTABLE: "an atom escaped"}),
         first_run=first_run,
+        backbone_maps=backbone_maps,
     )
 
     def observe(

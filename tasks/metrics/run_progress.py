@@ -27,12 +27,14 @@ class RunProgress(NamedTuple):
         share: of the whole run, 0 to 1.
         ended_ps: the time until which it was sound [ps].
         cause: NONE if it was sound to its end.
+        has_backbone: whether `backbone_maps` of the kind has any of it.
     """
 
     name: str
     share: float
     ended_ps: float
     cause: Cause
+    has_backbone: bool = False
 
 
 @dataclass(frozen=True)

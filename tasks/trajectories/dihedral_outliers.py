@@ -8,8 +8,10 @@ with only one of φ and ψ is left out, at the ends of a chain.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.structures.frames import Bool, Float, Int
 from tasks.trajectories.internal_coordinates import dihedral_angles
@@ -26,6 +28,44 @@ N_CHI: Mapping[str, int] = {
 }
 # The set of reference points of a residue's backbone; GENERAL for all others.
 BACKBONE_SETS: Mapping[str, str] = {"GLY": "GLY", "PRO": "PRO", "ILE": "ILE_VAL", "VAL": "ILE_VAL"}
+
+
+class ResidueOutliers(NamedTuple):
+    """k dihedrals of n residues in f frames, against reference points.
+
+    Args:
+        residues: (n,) increasing.
+        names: (n,) of the residues.
+        angles: (f, n, k) [°], −180 to 180.
+        is_outlier: (f, n).
+    """
+
+    residues: Int
+    names: NDArray[np.str_]
+    angles: Float
+    is_outlier: Bool
+
+    def shares(self) -> dict[str, float]:
+        """The share of outliers by residue name."""
+        return {name: float(self.is_outlier[:, self.names == name].mean()) for name in sorted(set(self.names.tolist()))}
+
+
+class BackboneMap(NamedTuple):
+    """(φ, ψ) of n residues in f frames, and the m reference points that they are compared with.
+
+    Args:
+        title: names the residues.
+        times_ps: (f,).
+        angles: (f, n, 2) [°], −180 to 180.
+        is_outlier: (f, n).
+        reference: (m, 2) [°].
+    """
+
+    title: str
+    times_ps: Float
+    angles: Float
+    is_outlier: Bool
+    reference: Float
 
 
 def reference_distances(angles: Float, reference: Float) -> Float:
@@ -50,21 +90,24 @@ def reference_distances(angles: Float, reference: Float) -> Float:
 
 
 def backbone_outliers(
-    trajectory: Trajectory, topology: ProteinTopology, references: Mapping[str, Float]
-) -> dict[str, float]:
-    """The share of outliers among (φ, ψ) of each residue name, over its residues and all frames.
+    trajectory: Trajectory,
+    topology: ProteinTopology,
+    references: Mapping[str, Float],
+    counted: Sequence[int] | None = None,
+) -> ResidueOutliers:
+    """φ and ψ of the residues that have both, in all frames.
 
     Args:
         references: (m, 2) φ and ψ [°] for each of GLY, PRO, ILE_VAL and GENERAL that occurs.
+        counted: these residues alone; None: all.
 
     Raises:
         ValueError: a set of reference points is missing, or the topology is another one's.
     """
     phi, psi = (residue_dihedrals(trajectory, topology, name) for name in ("phi", "psi"))
-    sets = {name: BACKBONE_SETS.get(name, "GENERAL") for name in topology.residue_names}
-    return _outlier_shares(
-        [phi, psi], topology, _complete(phi, psi), {name: references.get(sets[name]) for name in sets}
-    )
+    residues = np.arange(len(topology.residue_names)) if counted is None else np.array(counted)
+    sets = {name: references.get(backbone_set(name)) for name in topology.residue_names}
+    return _outliers([phi, psi], topology, residues, sets)
 
 
 def backbone_outlier_share(
@@ -75,21 +118,19 @@ def backbone_outlier_share(
 ) -> float:
     """The share of outliers among (φ, ψ) of all residues and frames; arguments as of `backbone_outliers`.
 
-    Args:
-        counted: these residues alone; None: all.
-
     Raises:
         ValueError: see `backbone_outliers`; or no residue has both φ and ψ.
     """
-    phi, psi = (residue_dihedrals(trajectory, topology, name) for name in ("phi", "psi"))
-    residues = _complete(phi, psi)
-    if counted is not None:
-        residues = np.intersect1d(residues, counted)
-    if not len(residues):
+    outliers = backbone_outliers(trajectory, topology, references, counted)
+    if not len(outliers.residues):
         raise ValueError("residues: none is between two others of its chain: state three consecutive ones")
-    sets = {topology.residue_names[r]: BACKBONE_SETS.get(topology.residue_names[r], "GENERAL") for r in residues}
-    shares = _outlier_shares([phi, psi], topology, residues, {name: references.get(sets[name]) for name in sets})
-    return float(np.mean([shares[topology.residue_names[residue]] for residue in residues]))
+    shares = outliers.shares()
+    return float(np.mean([shares[name] for name in outliers.names.tolist()]))
+
+
+def backbone_set(residue_name: str) -> str:
+    """The set of reference points of a residue's backbone."""
+    return BACKBONE_SETS.get(residue_name, "GENERAL")
 
 
 def chi_outlier_share(trajectory: Trajectory, residues: Sequence[Sequence[Sequence[int]]], reference: Float) -> float:
@@ -118,38 +159,35 @@ def side_chain_outliers(
     Raises:
         ValueError: the reference points of a residue are missing, or the topology is another one's.
     """
-    complete = _complete(*(residue_dihedrals(trajectory, topology, name) for name in ("phi", "psi")))
+    phi, psi = (residue_dihedrals(trajectory, topology, name) for name in ("phi", "psi"))
+    complete = np.intersect1d(phi.residues, psi.residues)
     chis = [residue_dihedrals(trajectory, topology, f"chi{index}") for index in range(1, 5)]
     shares: dict[str, float] = {}
     for n_chi in sorted(set(N_CHI.values())):
         counted = [r for r in complete if N_CHI.get(topology.residue_names[r]) == n_chi]
-        shares |= _outlier_shares(chis[:n_chi], topology, np.array(counted, np.int64), references)
+        shares |= _outliers(chis[:n_chi], topology, np.array(counted, np.int64), references).shares()
     return shares
 
 
-def _complete(phi: ResidueDihedrals, psi: ResidueDihedrals) -> Int:
-    """(n,) residues with both φ and ψ."""
-    return np.asarray(np.intersect1d(phi.residues, psi.residues))
-
-
-def _outlier_shares(
+def _outliers(
     dihedrals: list[ResidueDihedrals],
     topology: ProteinTopology,
     residues: Int,
     references: Mapping[str, Float | None],
-) -> dict[str, float]:
-    """The share of outliers by name of the `residues` that have all the `dihedrals`."""
+) -> ResidueOutliers:
+    """Those of `residues` that have all k `dihedrals`; references (m, k) [°] by residue name."""
     for dihedral in dihedrals:
         residues = np.intersect1d(residues, dihedral.residues)
-    names = np.array([topology.residue_names[residue] for residue in residues])
-    shares = {}
+    names = np.array([topology.residue_names[residue] for residue in residues], np.str_)
+    angles = np.stack([d.angles[:, np.searchsorted(d.residues, residues)] for d in dihedrals], axis=2)
+    is_outlier = np.zeros(angles.shape[:2], np.bool_)
     for name in sorted(set(names.tolist())):
         reference = references.get(name)
         if reference is None:
             raise ValueError(f"references: there are no points for {name}: add them, or leave its residues out")
-        columns = [d.angles[:, np.searchsorted(d.residues, residues[names == name])].ravel() for d in dihedrals]
-        shares[name] = float(_is_outlier(np.stack(columns, axis=1), reference).mean())
-    return shares
+        points = angles[:, names == name].reshape(-1, len(dihedrals))
+        is_outlier[:, names == name] = _is_outlier(points, reference).reshape(len(angles), -1)
+    return ResidueOutliers(residues, names, angles, is_outlier)
 
 
 def _is_outlier(angles: Float, reference: Float) -> Bool:

@@ -5,7 +5,7 @@ const modules = {
   "[data-settings]": "./settings.js",
   "[data-compare]": "./compare.js",
   "figure[data-figure]": "./figures.js",
-  "[data-trajectories]": "./trajectories.js",
+  "[data-run-files]": "./run_files.js",
   "table[data-domain]": "./domain_tables.js",
   "table.sortable": "./sortable.js",
 };

@@ -9,8 +9,10 @@ from judge.figures.chosen_models import MOST_MODELS, chosen_models
 from judge.figures.figure import Figure
 from judge.figures.profiles import profiles_by_model
 from judge.figures.run_progress import progress_by_model
+from judge.pages.tasks.ramachandran import RAMACHANDRAN
+from judge.pages.tasks.run_files import RunFiles, run_files
 from judge.pages.tasks.task_ranking import RankGroup
-from judge.pages.tasks.trajectories import Trajectories, trajectories
+from judge.pages.tasks.trajectories import TRAJECTORIES
 from judge.view.page_context import Frame
 from tasks.suites.suite import Task
 
@@ -20,12 +22,13 @@ class RunFigures(NamedTuple):
 
     Args:
         most: only so many models are drawn; 0: all that have items.
-        trajectories: of the same models.
+        trajectories, ramachandran: of the same models.
     """
 
     figures: Sequence[Figure] = ()
     most: int = 0
-    trajectories: Trajectories = Trajectories()
+    trajectories: RunFiles = RunFiles()
+    ramachandran: RunFiles = RunFiles()
 
 
 def run_figures(frame: Frame, task: Task, groups: Sequence[RankGroup]) -> RunFigures:
@@ -37,4 +40,4 @@ def run_figures(frame: Frame, task: Task, groups: Sequence[RankGroup]) -> RunFig
     progress = progress_by_model(frame, models)
     figures = [*([] if progress is None else [progress]), *profiles_by_model(frame, task, models)]
     most = MOST_MODELS if len(models) == MOST_MODELS < len(lines) else 0
-    return RunFigures(figures, most, trajectories(frame, models))
+    return RunFigures(figures, most, *run_files(frame, models, (TRAJECTORIES, RAMACHANDRAN)))

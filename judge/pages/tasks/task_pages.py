@@ -65,7 +65,7 @@ class ScoreLine(NamedTuple):
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
-    """`tasks/NAME.html` of every task of the suite, and the trajectories that these link to."""
+    """`tasks/NAME.html` of every task of the suite, and the files of runs that these link to."""
     shares = {row.submission.id: task_scores(frame.board, row) for row in frame.board.rows}
     files: dict[str, bytes] = {}
     for index in range(len(frame.board.suite.tasks)):
@@ -74,7 +74,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
 
 
 def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
-    """The page of a task, and its trajectories."""
+    """The page of a task, and the files of its runs."""
     board, tasks = frame.board, frame.board.suite.tasks
     task, dataset = tasks[index], data_set(tasks[index], frame.sources)
     key = next((scores[task.name].key for scores in shares.values() if task.name in scores), None)
@@ -107,7 +107,7 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
         task_page=task_page,
         ranking_rows=ranking_rows,
     )
-    return {task_page(task.name): page, **runs.trajectories.files}
+    return {task_page(task.name): page, **runs.trajectories.files, **runs.ramachandran.files}
 
 
 def _scored(task: Task, shares: Shares) -> tuple[str, ...]:

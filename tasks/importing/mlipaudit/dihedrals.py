@@ -17,7 +17,7 @@ from tasks.datasets.protein_analyses import BackboneResidue, DihedralOutliersAna
 from tasks.datasets.simulated_systems import AnyAnalysis
 from tasks.importing.mlipaudit.layout import BenchmarkFiles, read_json
 from tasks.importing.pdb_files import PdbStructure, Residue
-from tasks.trajectories.dihedral_outliers import BACKBONE_SETS, N_CHI
+from tasks.trajectories.dihedral_outliers import N_CHI, backbone_set
 from tasks.trajectories.proteins import DIHEDRALS
 
 BACKBONE, SIDE_CHAINS = "backbone_reference_data.json", "sidechain_reference_data.json"
@@ -102,7 +102,7 @@ def dihedral_analyses(
         by_name.setdefault(chain[number].backbone.name, []).append(number)
     analyses: list[AnyAnalysis] = []
     for name, numbers in sorted(by_name.items()):
-        points = BACKBONE_SETS.get(name, "GENERAL")
+        points = backbone_set(name)
         _check_known(points, references.backbone, BACKBONE, f"{path}: {chain[numbers[0]].residue.place}")
         analyses.append(
             DihedralOutliersAnalysis(

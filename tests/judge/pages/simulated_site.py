@@ -70,9 +70,6 @@ def structures() -> list[Atoms]:
 def simulated_site(store: Store, data: Path) -> SimulatedSite:
     """The same runs in both tasks; those of the second model broke early in its first system."""
     dataset = dataset_of(structures(), [[], []])
-    for each in (KNOWN, SECRET):
-        card = dataset.card.model_copy(update={"name": each.name})
-        frames_sha256 = load_dataset(save_dataset(replace(dataset, card=card), data)).card.sha256[FRAMES]
     calculator = InProcessCalculator(EMT())
     whole = KIND.observe(dataset.structures, PARAMETERS, calculator, Watch(time.monotonic))
     broken = dict(whole.arrays)
@@ -81,19 +78,28 @@ def simulated_site(store: Store, data: Path) -> SimulatedSite:
         broken[name][0, BROKEN_AT:] = np.nan
     broken["completed_steps"] = np.array([PARAMETERS.store_every * (BROKEN_AT - 1), PARAMETERS.steps])
     broken["failure"] = np.array([Cause.EXPLODED, Cause.NONE], np.int8)
-    observations = [whole, Observation(broken)]
-    for name, observation in zip(("whole", "broken"), observations, strict=True):
-        _save(store, submission(name), observation, dataset, frames_sha256)
-    board = read_board(store, SUITE, pytest.fail)
-    return SimulatedSite(store, board, Sources(public=PUBLIC, data=data), dataset, observations)
+    return site_of(store, data, dataset, {"whole": whole, "broken": Observation(broken)}, SUITE)
 
 
-def _save(store: Store, model: Submission, observation: Observation, dataset: Dataset, frames_sha256: str) -> None:
-    measurement = KIND.measure(observation, dataset, PARAMETERS, None)
+def site_of(
+    store: Store, data: Path, dataset: Dataset, observations: dict[str, Observation], suite: Suite
+) -> SimulatedSite:
+    """The site of these observations by model, in all tasks of a suite."""
+    for each in suite.tasks:
+        card = dataset.card.model_copy(update={"name": each.name})
+        frames_sha256 = load_dataset(save_dataset(replace(dataset, card=card), data)).card.sha256[FRAMES]
+    for name, observation in observations.items():
+        _save(store, submission(name), observation, dataset, frames_sha256, suite)
+    board = read_board(store, suite, pytest.fail)
+    return SimulatedSite(store, board, Sources(public=PUBLIC, data=data), dataset, list(observations.values()))
+
+
+def _save(
+    store: Store, model: Submission, observation: Observation, dataset: Dataset, frames_sha256: str, suite: Suite
+) -> None:
+    measurement = KIND.measure(observation, dataset, suite.tasks[0].parameters, None)
     digest = store_observation(store, observation)
-    results = [
-        _of(result(model, each, measurement.metrics, n_items=2), digest, frames_sha256) for each in (KNOWN, SECRET)
-    ]
+    results = [_of(result(model, each, measurement.metrics, n_items=2), digest, frames_sha256) for each in suite.tasks]
     save(store, [model], results)
     for each in results:
         store.put(items_path(each.submission, each.task, each.result_key), pack_items(measurement.items))

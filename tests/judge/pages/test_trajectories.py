@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from judge.disclosure.public_trajectories import MOST_BYTES, MOST_FRAMES, PER_ANGSTROM, public_trajectory, thinned
-from judge.pages.tasks.trajectories import FOLDER, packed
+from judge.pages.tasks.trajectories import TRAJECTORIES, packed
 from judge.publishing.folder import as_written
 from judge.publishing.site_files import build_site, site_files
 from judge.view.earlier_pages import EarlierPages
@@ -29,6 +29,8 @@ from tests.judge.pages.simulated_site import (
     SimulatedSite,
     simulated_site,
 )
+
+FOLDER = TRAJECTORIES.folder
 
 
 @pytest.fixture
@@ -107,7 +109,7 @@ def test_a_build_reads_no_observation_whose_files_it_has(site: SimulatedSite, tm
     }
     without = site_files(site.store, site.board, site.sources)
     assert not any(path.startswith(FOLDER) for path in without)
-    assert "data-trajectories" not in without["tasks/known-runs.html"].decode()
+    assert "data-run-files" not in without["tasks/known-runs.html"].decode()
 
 
 def made(n_atoms: int, n_frames: int = 60, far: float = 0.0) -> Trajectory:

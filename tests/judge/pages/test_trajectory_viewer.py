@@ -38,7 +38,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def started(page: Page) -> None:
     """The script has made the place of the viewer: before, a link leads to the file."""
-    page.locator(".viewer-place").wait_for(state="attached")
+    page.locator(".view-place").wait_for(state="attached")
 
 
 def look(page: Page, url: str, system: str = "s0", model: str = "whole") -> None:
@@ -107,7 +107,7 @@ def test_a_file_that_is_gone_is_reported(url: str, browser: Browser) -> None:
         page.goto(f"{url}{PAGE}")
         started(page)
         page.get_by_role("link", name="Look at the trajectory of s0, whole").click()
-        expect(page.get_by_role("alert")).to_have_text("The trajectory could not be loaded.")
+        expect(page.get_by_role("alert")).to_have_text("The file could not be loaded.")
 
 
 def test_without_a_script_the_link_is_the_file(url: str, browser: Browser) -> None:

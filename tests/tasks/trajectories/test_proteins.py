@@ -52,7 +52,9 @@ def test_outliers_are_shares_by_residue_name() -> None:
     """The ends of the chain have only one of φ and ψ: serine alone counts."""
     phi, psi = (residue_dihedrals(RUN, SERINE, name) for name in ("phi", "psi"))
     points = np.stack([phi.angles[:2, 0], psi.angles[:2, 1]], axis=1)
-    assert backbone_outliers(RUN, SERINE, {"GENERAL": points + 6}) == {"SER": 3 / 5}
+    outliers = backbone_outliers(RUN, SERINE, {"GENERAL": points + 6})
+    assert outliers.shares() == {"SER": 3 / 5}
+    np.testing.assert_array_equal(outliers.angles[:2, 0], points)
     chi = residue_dihedrals(RUN, SERINE, "chi1").angles
     assert side_chain_outliers(RUN, SERINE, {"SER": chi[:4]}) == {"SER": 1 / 5}
     with pytest.raises(ValueError, match="references: there are no points for SER"):

@@ -1,37 +1,40 @@
-// Links to trajectories open a viewer below their table. Without a script they lead to the files.
+// Links to files of runs open a view below their table. Without a script they lead to the files.
 
 import { element } from "./element.js";
+import { ramachandran } from "./ramachandran.js";
 import { viewer } from "./trajectory_viewer.js";
+
+const views = { trajectory: viewer, ramachandran };
 
 let last = 0; // number of the last link: a file that arrives later than the next one is not shown
 
-async function look(place, link) {
+async function look(place, link, kind) {
   const number = ++last;
-  place.replaceChildren(element("p", { class: "note", role: "status" }, "The trajectory is loading."));
+  place.replaceChildren(element("p", { class: "note", role: "status" }, "The file is loading."));
   try {
     const answer = await fetch(link.href);
     if (!answer.ok) throw new Error(`status ${answer.status}`);
-    const trajectory = await answer.json();
+    const content = await answer.json();
     if (number !== last) return;
-    const shown = viewer(link.dataset.title, trajectory);
+    const shown = views[kind](link.dataset.title, content);
     place.replaceChildren(shown);
-    shown.querySelector("canvas").focus();
+    (shown.querySelector("canvas") ?? shown).focus();
   } catch (error) {
     console.warn(`${link.href}: ${error.message}`);
-    place.replaceChildren(element("p", { class: "note", role: "alert" }, "The trajectory could not be loaded."));
+    place.replaceChildren(element("p", { class: "note", role: "alert" }, "The file could not be loaded."));
   }
 }
 
 export function start() {
-  for (const part of document.querySelectorAll("[data-trajectories]")) {
+  for (const part of document.querySelectorAll("[data-run-files]")) {
     part.querySelector(".unscripted").remove();
-    const place = element("div", { class: "viewer-place" });
+    const place = element("div", { class: "view-place" });
     part.append(place);
     part.addEventListener("click", (event) => {
       const link = event.target.closest("a[data-title]");
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return; // in a new tab or window
       event.preventDefault();
-      look(place, link);
+      look(place, link, part.dataset.runFiles);
     });
   }
 }
