@@ -215,11 +215,16 @@ def _submission_2(fields: Fields) -> Fields:
     return {**fields, "schema_version": 2}
 
 
+def _submission_3(fields: Fields) -> Fields:
+    """Version 3 adds the density of timed structures and the time of a session, which have defaults."""
+    return {**fields, "schema_version": 3}
+
+
 class Submission(Record):
     """One image, submitted once."""
 
-    upgrades: ClassVar[Upgrades] = {1: _submission_2}
-    schema_version: Literal[2] = 2
+    upgrades: ClassVar[Upgrades] = {1: _submission_2, 2: _submission_3}
+    schema_version: Literal[3] = 3
     id: str
     created: AwareDatetime
     author: str = ""

@@ -194,13 +194,18 @@ def test_the_data_sets_that_the_manual_makes_in_python(tmp_path: Path, monkeypat
 
 
 def test_the_suite_that_the_manual_shows_can_be_read() -> None:
-    block, shorter, references, package = re.findall(
-        r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL
-    )
+    blocks = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    block, shorter, references, published, package = blocks
     (task,) = read_suite(block, "docs/suites.md").tasks
     of_this_suite = references.partition("[references.metrics.s66]")[0].replace("bh28", task.name)
     (reference,) = read_suite(f"{block}\n{of_this_suite}", "docs/suites.md").references
     assert reference.metrics == {task.name: {"mae": 0.9851}}
+    numbers = published.replace("bh28", task.name).replace("items.s66", f"items.{task.name}")
+    suite = read_suite(f"{block}\n{numbers}", "docs/suites.md")
+    assert [(number.item, number.name, number.value) for number in suite.published] == [
+        ("", "mae", 4.21),
+        ("01", "error", 0.52),
+    ]
     water = next(task for task in read_suite(shorter, "docs/suites.md").tasks if task.name == "water")
     assert isinstance(water.parameters, DynamicsParameters)
     assert (water.parameters.steps, water.parameters.ensemble) == (20_000, "npt")
