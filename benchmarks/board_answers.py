@@ -254,6 +254,18 @@ def _paths(case: ModelCase) -> Observation:
     return bands(len(case.dataset.frames.numbers) // 2, barriers, case.failure(len(rows)), case.unit.parameters)
 
 
+def _pairs(case: ModelCase) -> Observation:
+    rows, chosen = case.dataset.table.pairs, case.dataset.label_set(case.unit.measured_label_set)
+    scale = 1.0 + case.errors(len(rows))[:, None]
+    energy = (scale * np.array([row.reference[chosen].energies for row in rows])).ravel()
+    force = (scale * np.array([row.reference[chosen].forces for row in rows])).ravel()
+    failure = np.repeat(case.failure(len(rows)), len(energy) // len(rows))
+    forces = np.zeros((len(energy), 2, 3))
+    forces[:, 0, 0], forces[:, 1, 0] = -force, force
+    energy[failure != 0], forces[failure != 0] = np.nan, np.nan
+    return Observation({"energy": energy, "forces": forces.reshape(-1, 3), "failure": failure})
+
+
 def _dynamics(case: ModelCase) -> Observation:
     parameters, n = nve_parameters(case.unit.parameters), len(case.dataset.frames)
     frames, times = case.dataset.frames, parameters.times_ps
@@ -309,6 +321,7 @@ _OBSERVED: dict[str, Callable[[ModelCase], Observation]] = {
     "dynamics": _systems,
     "relaxed_structures": _relaxed,
     "reaction_paths": _paths,
+    "diatomics": _pairs,
     "nve": _dynamics,
     "efficiency": _times,
     "physicality": _physicality,

@@ -29,12 +29,14 @@ from tasks.datasets.card import (
     Table,
 )
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
+from tasks.datasets.diatomic_pairs import Diatomic, DiatomicReference
 from tasks.kind import Parameters
 from tasks.kinds.compression import PROPERTIES as COMPRESSED
 from tasks.kinds.elasticity import PROPERTIES as ELASTIC
 from tasks.kinds.nve import NveParameters
 from tasks.kinds.phonons import PROPERTIES as VIBRATIONAL
 from tasks.simulation.birch_murnaghan import EquationOfState, energy
+from tasks.simulation.diatomics import pair_frames, pair_window
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels
 from tasks.timing.timing_plan import EfficiencyParameters
@@ -51,6 +53,7 @@ LABEL_SETS = {CRYSTALS: ("PBE", "r2SCAN"), MOLECULES: ("wB97M-V", "PBE"), SURFAC
 PERIODIC = {CRYSTALS: True, MOLECULES: False, SURFACES: True}
 UNLABELLED = ("nve", "efficiency", "physicality")
 N_POINTS = 7  # of a curve or a scan
+N_DISTANCES = 30  # of a pair
 N_FRAMES = 40  # that are timed
 
 
@@ -123,6 +126,7 @@ TEMPLATES: tuple[tuple[Template, ...], ...] = (
         *_of_kind("relaxed_structures", crystals=("formation",)),
         *_of_kind("reaction_paths", molecules=("saddles",)),
     ),
+    tuple(_of_kind("diatomics", crystals=("pair-curves",))),
 )
 
 
@@ -171,6 +175,7 @@ def make_dataset(template: Template, public: bool) -> Dataset:
         "dynamics": _systems,
         "relaxed_structures": _differences,
         "reaction_paths": _paths,
+        "diatomics": _pairs,
     }.get(template.kind, _plain)
     sets = () if template.kind in UNLABELLED else LABEL_SETS[template.domain]
     sets = sets[: 1 + int(rng.integers(0, 2))]
@@ -312,6 +317,29 @@ def _crystals(template: Template, n: int, sets: tuple[str, ...], rng: np.random.
 def _systems(template: Template, n: int, sets: tuple[str, ...], rng: np.random.Generator) -> tuple[Frames, Table]:
     frames = _structures(template.domain, [8] * (n // 10), rng)
     return frames, systems(frames, [f"{template.name} {i}" for i in range(len(frames))], sets, rng)
+
+
+def _pairs(template: Template, n: int, sets: tuple[str, ...], rng: np.random.Generator) -> tuple[Frames, Table]:
+    """Morse curves, the same at all levels of theory but for their depth."""
+    n //= 5
+    elements = rng.choice([atomic_numbers[symbol] for symbol in ELEMENTS[template.domain]], n)
+    numbers = [(int(z), int(z)) for z in elements]
+    r = np.array([np.geomspace(*pair_window(pair, 0.8), N_DISTANCES) for pair in numbers])
+    rows = []
+    for i, (id, group, cluster) in enumerate(zip(*_names(n, template.name, rng), strict=True)):
+        decay = np.exp(-2.0 * (r[i] - rng.uniform(1.2, 2.5)))
+        shape, slope = (1.0 - decay) ** 2 - 1.0, 4.0 * (1.0 - decay) * decay
+        reference = {
+            name: DiatomicReference(
+                distances=tuple(r[i].tolist()),
+                energies=tuple((depth * shape).tolist()),
+                forces=tuple((-depth * slope).tolist()),
+            )
+            for name, depth in zip(sets, rng.uniform(0.5, 5.0) * np.array([1.0, 1.05]), strict=False)
+        }
+        structures = tuple(range(N_DISTANCES * i, N_DISTANCES * (i + 1)))
+        rows.append(Diatomic(id=id, group=group, cluster=cluster, structures=structures, reference=reference))
+    return pair_frames(numbers, r, 50.0), _table(template, r.size, pairs=rows)
 
 
 def _paths(template: Template, n: int, sets: tuple[str, ...], rng: np.random.Generator) -> tuple[Frames, Table]:

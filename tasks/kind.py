@@ -141,6 +141,7 @@ class DatasetPart(StrEnum):
     CRYSTALS = "crystals"
     SYSTEMS = "systems"
     PATHS = "paths"
+    PAIRS = "pairs"
 
     @property
     def is_in_table(self) -> bool:

@@ -13,7 +13,7 @@ from tasks.datasets.card import Domain
 from tasks.importing.mlipaudit.content import RunMode
 from tasks.kind import ImportFormat
 
-FILES = frozenset({"extxyz", "traj", "db", "structures"})
+FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics"})
 
 
 def is_folder(form: str | ImportFormat) -> bool:
@@ -54,6 +54,7 @@ _FORMATS = (
     "labelled frames: extxyz, traj, db (as ASE reads them), deepmd (npy, plain or mixed type); "
     "relaxed geometries and energies: relaxed-structures; "
     "energy differences: reactions; energy profiles: scans; reaction paths: reaction-paths; "
+    "pairs of atoms: diatomics (the file of Matbench Discovery); "
     "elasticity and compression: crystals; phonons: phonopy; "
     "structures alone (dynamics, timing): structures; the formats of installed kinds; "
     "mlipaudit: every benchmark of MLIPAudit, as its archives unpack, with cards of their own"
@@ -71,7 +72,9 @@ _ALSO_THEORY = "--theory of another level; tables of references need only this, 
 _NEEDED = " (needed by all formats but mlipaudit)"
 
 FormatArgument = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
-PathArgument = Annotated[Path, typer.Argument(help="a file (extxyz, traj, db, structures) or a folder (others)")]
+PathArgument = Annotated[
+    Path, typer.Argument(help="a file (extxyz, traj, db, structures, diatomics) or a folder (others)")
+]
 
 Name = Annotated[str, typer.Option(help=f"lower-case letters, digits and dashes{_NEEDED}")]
 Version = Annotated[str, typer.Option(help=f"increase it with every change{_NEEDED}")]

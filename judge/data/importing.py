@@ -15,6 +15,7 @@ from tasks.datasets.card import D3, Card, LabelSet, one_line
 from tasks.datasets.dataset import Dataset, DatasetError
 from tasks.importing.crystal_tables import import_crystals, import_structures
 from tasks.importing.deepmd import Column, read_deepmd
+from tasks.importing.diatomics import import_diatomics
 from tasks.importing.dynamics import import_dynamics
 from tasks.importing.importers import read_structures
 from tasks.importing.label_units import EXAMPLE, parse_units
@@ -249,6 +250,7 @@ FORMATS: Mapping[str, FormatReader] = {
     "dynamics": _of_molecules(import_dynamics),
     "reaction-paths": _of_molecules(import_reaction_paths),
     "crystals": FormatReader(lambda path, card, _: ImportedDataset(import_crystals(path, card))),
+    "diatomics": FormatReader(lambda path, card, _: ImportedDataset(import_diatomics(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }

@@ -14,6 +14,7 @@ from pydantic import Field, FiniteFloat, ValidationError, field_validator, model
 from tasks.datasets.card_parts import CardPart as CardPart
 from tasks.datasets.card_parts import Index, TableItem, later
 from tasks.datasets.card_parts import Positive as Positive
+from tasks.datasets.diatomic_pairs import Diatomic
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.validation_errors import one_line as one_line
 
@@ -23,7 +24,7 @@ UNITS: Mapping[str, str] = {"energy": "eV", "length": "Å", "forces": "eV/Å", "
 # meaning; `composition` and `info:FIELD` state it.
 CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
 # Fields of `Table` that the first data sets did not have.
-LATER_ITEMS = ("systems", "paths")
+LATER_ITEMS = ("systems", "paths", "pairs")
 ITEMS = ("differences", "curves", "scans", "crystals", *LATER_ITEMS)
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
 DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
@@ -266,6 +267,7 @@ class Table(CardPart):
         crystals: items of kinds that measure properties of crystals: *elasticity*, *phonons*, *compression*.
         systems: items of the kind *dynamics*.
         paths: items of the kind *reaction paths*.
+        pairs: items of the kind *diatomics*.
     """
 
     id: tuple[str, ...]
@@ -277,11 +279,12 @@ class Table(CardPart):
     crystals: tuple[Crystal, ...] = ()
     systems: tuple[SimulatedSystem, ...] = ()
     paths: tuple[MinimumEnergyPath, ...] = ()
+    pairs: tuple[Diatomic, ...] = ()
 
     @property
     def items(
         self,
-    ) -> Mapping[str, tuple[Difference | Curve | Scan | Crystal | SimulatedSystem | MinimumEnergyPath, ...]]:
+    ) -> Mapping[str, tuple[Difference | Curve | Scan | Crystal | SimulatedSystem | MinimumEnergyPath | Diatomic, ...]]:
         """The items of every sort, by the field's name."""
         return {name: getattr(self, name) for name in ITEMS}
 

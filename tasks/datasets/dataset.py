@@ -36,6 +36,7 @@ from tasks.datasets.dataset_checks import (
     TABLE,
     check_conditions,
     check_labels,
+    check_pairs,
     check_structures,
     check_table,
 )
@@ -103,6 +104,7 @@ class Dataset:
         check_structures(self.card, self.frames)
         check_conditions(self.conditions, self.frames)
         check_table(self.card, self.table, len(self.frames))
+        check_pairs(self.table.pairs, self.frames)
         check_systems(f"{TABLE}: systems", self.table.systems, self.card, self.frames)
         for name in (*self.label_arrays, *self.geometries):
             if name not in self.card.label_sets:

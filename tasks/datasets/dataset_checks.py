@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.datasets.card import Card, Crystal, DatasetError, Difference, MinimumEnergyPath, Table
+from tasks.datasets.diatomic_pairs import Diatomic, bond_vectors
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels, property_shapes
@@ -79,11 +80,29 @@ def check_table(card: Card, table: Table, n: int) -> None:
                 used = [item.structure] if isinstance(item, Crystal) else list(item.structures)
             if max(used) >= n:
                 raise DatasetError(f"{TABLE}: {field}.{row} ({item.id}): structure {max(used)} is not one of {n}")
-            if item.reference.keys() != card.label_sets.keys():
+            if isinstance(item, Diatomic):  # it may have no reference
+                complete = item.reference.keys() <= card.label_sets.keys()
+            else:
+                complete = item.reference.keys() == card.label_sets.keys()
+            if not complete:
                 raise DatasetError(f"{TABLE}: {field}.{row}.reference ({item.id}): must have {sorted(card.label_sets)}")
     areas = [item.area for item in table.differences] + [item.area for item in table.scans]
     if len({area is None for area in areas}) > 1:
         raise DatasetError(f"{TABLE}: area: some items have one and some have none: they have no unit in common")
+
+
+def check_pairs(pairs: Sequence[Diatomic], frames: Frames) -> None:
+    """The structures of a pair have the same two atoms, at increasing distances."""
+    for row, pair in enumerate(pairs):
+        where = f"{TABLE}: pairs.{row}.structures ({pair.id})"
+        structures = list(pair.structures)
+        if (frames.n_atoms[structures] != 2).any():
+            raise DatasetError(f"{where}: each must have two atoms")
+        first = frames.offsets[structures]
+        if len(np.unique(np.stack([frames.numbers[first], frames.numbers[first + 1]]), axis=1).T) > 1:
+            raise DatasetError(f"{where}: are of several pairs of elements")
+        if (np.diff(np.linalg.norm(bond_vectors(frames, structures), axis=1)) <= 0).any():
+            raise DatasetError(f"{where}: must be in the order of increasing distance")
 
 
 def check_labels(label_set: str, labels: Labels, frames: Frames) -> None:

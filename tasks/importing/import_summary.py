@@ -90,12 +90,14 @@ class ImportSummary(NamedTuple):
 def summarise(dataset: Dataset) -> ImportSummary:
     """Sizes, elements, states and ranges of `dataset`, and what is impossible or doubtful in it."""
     frames, ids = dataset.frames, dataset.table.id
-    distances = shortest_distances(frames)
+    # Pairs are made for all distances, the shortest ones included.
+    are_pairs = bool(dataset.table.pairs)
+    distances = np.full(len(frames), np.inf) if are_pairs else shortest_distances(frames)
     sets = dataset.label_arrays
     impossible = impossible_structures(frames, ids, distances)
     impossible += [f"{name}: {line}" for name, s in sets.items() for line in impossible_labels(frames, ids, s)]
     impossible += impossible_references(dataset)
-    doubtful = doubtful_lengths(frames, ids) + doubtful_references(dataset)
+    doubtful = ([] if are_pairs else doubtful_lengths(frames, ids)) + doubtful_references(dataset)
     doubtful += [f"{name}: {line}" for name, s in sets.items() for line in doubtful_labels(frames, ids, s)]
     atoms = range_of(frames.n_atoms.astype(np.float64))
     assert atoms is not None  # a dataset has structures
@@ -145,6 +147,9 @@ def _references(table: Table) -> dict[str, ValueRange]:
         for label_set, energies in scan.reference.items():
             what = f"{label_set}: height of a profile {_unit(scan)}"
             values.setdefault(what, []).append(max(energies) - min(energies))
+    for pair in table.pairs:
+        for label_set, curve in pair.reference.items():
+            values.setdefault(f"{label_set}: depth of a pair [eV]", []).append(curve.energies[-1] - min(curve.energies))
     for crystal in table.crystals:
         for label_set, properties in crystal.reference.items():
             for name, value in properties.items():

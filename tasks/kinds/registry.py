@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from tasks.kind import Kind, Parameters, ScoreFamily, Traits
 from tasks.kinds.compression import Compression
+from tasks.kinds.diatomics import Diatomics
 from tasks.kinds.dynamics import Dynamics
 from tasks.kinds.elasticity import Elasticity
 from tasks.kinds.energy_differences import EnergyDifferences
@@ -161,6 +162,7 @@ KINDS = KindRegistry(
         RelaxedStructures(),
         Dynamics(),
         ReactionPaths(),
+        Diatomics(),
         Nve(),
         Efficiency(),
         Physicality(),

@@ -17,6 +17,7 @@ from tasks.quickstart.crystals import (
     build_wien2k_frames,
 )
 from tasks.quickstart.molecules import build_dbh24, build_rotors, build_s22
+from tasks.quickstart.pairs import build_pairs
 from tasks.quickstart.paths import build_paths
 from tasks.quickstart.relaxed import build_relaxed_metals
 from tasks.quickstart.structures import build_crystals, build_efficiency, build_molecules, build_slabs
@@ -47,6 +48,7 @@ UNROUNDED: Mapping[str, Callable[[], Dataset]] = {
     "dbh24": build_dbh24,
     "rotors": build_rotors,
     "paths": build_paths,
+    "pairs": build_pairs,
     "wien2k-eos": build_wien2k_eos,
     "wien2k-frames": build_wien2k_frames,
     "wien2k-compression": build_wien2k_compression,

@@ -27,7 +27,7 @@ import numpy as np
 from ase.data import atomic_numbers, covalent_radii, vdw_alvarez
 from numpy.typing import NDArray
 
-from tasks.structures.frames import Float, Frames
+from tasks.structures.frames import Float, Frames, Int
 
 SHORTEST_IN_COVALENT_RADII, LONGEST_IN_VDW_RADII, LONGEST = 0.9, 3.1, 6.0  # Å
 SMALLEST_FORCE = 1e-2  # eV/Å
@@ -67,13 +67,28 @@ class DiatomicCurve(NamedTuple):
     energies: Float
 
 
+def pair_window(
+    numbers: Sequence[int],
+    shortest: float = SHORTEST_IN_COVALENT_RADII,
+    longest_in_vdw_radii: float = LONGEST_IN_VDW_RADII,
+    longest: float = LONGEST,
+) -> tuple[float, float]:
+    """The smallest and the largest distance [Å] at which two atoms are judged; radii are means over both elements.
+
+    Args:
+        numbers: atomic numbers of the two.
+        shortest: in covalent radii.
+        longest: [Å], also where an element has no van der Waals radius.
+    """
+    # ASE's table ends before the heaviest elements, and holds NaN where Alvarez has none.
+    vdw = [vdw_alvarez.vdw_radii[z] if z < len(vdw_alvarez.vdw_radii) else np.nan for z in numbers]
+    low = shortest * np.mean([covalent_radii[z] for z in numbers])
+    return float(low), float(np.fmin(longest_in_vdw_radii * np.mean(vdw), longest))
+
+
 def distances(symbol: str, n: int) -> Float:
     """(n,) geometrically spaced, increasing distances [Å] of two atoms of an element."""
-    number = atomic_numbers[symbol]
-    # ASE's table ends before the heaviest elements, and holds NaN where Alvarez has none.
-    radius = vdw_alvarez.vdw_radii[number] if number < len(vdw_alvarez.vdw_radii) else np.nan
-    longest = np.fmin(LONGEST_IN_VDW_RADII * radius, LONGEST)
-    return np.geomspace(SHORTEST_IN_COVALENT_RADII * covalent_radii[number], longest, n)
+    return np.geomspace(*pair_window([atomic_numbers[symbol]] * 2), n)
 
 
 def diatomic_frames(symbols: Sequence[str], n: int, box: float) -> Frames:
@@ -85,13 +100,28 @@ def diatomic_frames(symbols: Sequence[str], n: int, box: float) -> Frames:
     positions = np.full((len(half), 2, 3), box / 2.0)
     positions[:, 0, 0] -= half
     positions[:, 1, 0] += half
+    return _in_boxes(np.repeat([atomic_numbers[symbol] for symbol in symbols], 2 * n), positions, box)
+
+
+def pair_frames(numbers: Sequence[tuple[int, int]], r: Float, box: float) -> Frames:
+    """Structures of k pairs of elements, each at its n distances `r` (k, n) [Å], in a periodic cube `box` [Å].
+
+    The first atom is at the origin, where single precision is finest, and the second one on the axis x.
+    """
+    positions = np.zeros((r.size, 2, 3))
+    positions[:, 1, 0] = r.ravel()
+    return _in_boxes(np.repeat(np.array(numbers), r.shape[1], axis=0).ravel(), positions, box)
+
+
+def _in_boxes(numbers: Int, positions: Float, box: float) -> Frames:
+    n = len(positions)
     return Frames.from_arrays(
         {
-            "n_atoms": np.full(len(half), 2),
-            "numbers": np.repeat([atomic_numbers[symbol] for symbol in symbols], 2 * n),
+            "n_atoms": np.full(n, 2),
+            "numbers": numbers,
             "positions": positions.reshape(-1, 3),
-            "cell": np.tile(np.eye(3) * box, (len(half), 1, 1)),
-            "pbc": np.ones((len(half), 3), np.bool_),
+            "cell": np.tile(np.eye(3) * box, (n, 1, 1)),
+            "pbc": np.ones((n, 3), np.bool_),
         }
     )
 
@@ -129,9 +159,9 @@ def measures(r: Float, energy: Float, force: Float) -> CurveMeasures:
     return CurveMeasures(flips, abs(flips - 1.0), length, jump, deviation)
 
 
-def force_flips(force: Float) -> float:
-    """The sign changes of the force (n,) [eV/Å], leaving out weak forces."""
-    sign = np.sign(force[np.abs(force) >= SMALLEST_FORCE])
+def force_flips(force: Float, smallest: float = SMALLEST_FORCE) -> float:
+    """The sign changes of the force (n,) [eV/Å], leaving out those below `smallest` in size."""
+    sign = np.sign(force[np.abs(force) >= smallest])
     return float(np.count_nonzero(np.diff(sign)))
 
 
@@ -145,14 +175,22 @@ def tortuosity(energy: Float) -> float:
 def energy_jump(energy: Float) -> float:
     """[eV] the steps on both sides of each turning point of the energy (n,) except its lowest minimum."""
     step = np.diff(energy)
-    kept = np.flatnonzero(np.abs(step) >= SMALLEST_STEP)
-    before, after = kept[:-1], kept[1:]
-    turns = np.sign(step[before]) != np.sign(step[after])
+    before, after = turning_steps(step, SMALLEST_STEP)
     lowest = int(np.argmin(energy))
     # The energy may be flat between two steps that are kept, and its lowest point anywhere between them.
     well = (before < lowest) & (lowest <= after)
-    size = np.abs(step[before]) + np.abs(step[after])
-    return float(size[turns & ~well].sum())
+    return float((np.abs(step[before]) + np.abs(step[after]))[~well].sum())
+
+
+def turning_steps(step: Float, smallest: float) -> tuple[Int, Int]:
+    """Indices (t,) of the steps before and after each turning point, among `step` (n,) of at least `smallest` in size.
+
+    Steps of zero are left out in any case.
+    """
+    kept = np.flatnonzero((np.abs(step) >= smallest) & (step != 0.0))
+    before, after = kept[:-1], kept[1:]
+    turns = np.sign(step[before]) != np.sign(step[after])
+    return before[turns], after[turns]
 
 
 def conservation(r: Float, energy: Float, force: Float) -> float:
