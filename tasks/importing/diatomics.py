@@ -17,9 +17,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from ase.data import atomic_numbers, chemical_symbols
@@ -31,7 +31,6 @@ from tasks.datasets.diatomic_pairs import Diatomic, DiatomicReference
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.stated_tables import StatedTable
 from tasks.simulation.diatomics import pair_frames
-from tasks.structures.frames import Float
 
 N_DISTANCES, SHORTEST, LONGEST, BOX = 119, 0.1, 6.0, 50.0  # Å
 LEFT_OUT = frozenset({"Po", "At", "Rn", "Fr", "Ra"})
@@ -53,13 +52,6 @@ class StatedPairCurve(StatedTable):
     forces: tuple[tuple[tuple[FiniteFloat, FiniteFloat, FiniteFloat], ...], ...] = ()
 
 
-class StatedReference(NamedTuple):
-    """A reference with its place in the file."""
-
-    where: str
-    reference: DiatomicReference
-
-
 def import_diatomics(path: Path, card: Card) -> Dataset:
     """A data set of diatomics; the structures of a pair are called `<pair> <number>`.
 
@@ -76,7 +68,7 @@ def import_diatomics(path: Path, card: Card) -> Dataset:
         for numbers, stated in _level(f"{path}: {label_set}", levels[label_set]).items():
             of_pair = references.setdefault(numbers, {})
             if stated is not None:
-                of_pair[label_set] = stated.reference
+                of_pair[label_set] = stated
     if not references:
         raise DatasetError(f"{path}: has no pair with known elements")
     rows = [
@@ -114,11 +106,11 @@ def _read(path: Path) -> Mapping[str, Any]:
     return levels
 
 
-def _level(where: str, pairs: object) -> dict[tuple[int, int], StatedReference | None]:
+def _level(where: str, pairs: object) -> dict[tuple[int, int], DiatomicReference | None]:
     """The references of one level of theory by atomic numbers; None for a pair without one."""
     if not isinstance(pairs, dict):
         raise DatasetError(f"{where}: must have an entry for each pair, such as O-O")
-    references: dict[tuple[int, int], StatedReference | None] = {}
+    references: dict[tuple[int, int], DiatomicReference | None] = {}
     for name, curve in pairs.items():
         numbers = _numbers(f"{where}: {name}", name)
         if numbers in references:
@@ -139,35 +131,33 @@ def _numbers(where: str, name: str) -> tuple[int, int]:
     return first, second
 
 
-def _reference(where: str, curve: object) -> StatedReference | None:
+def _reference(where: str, curve: object) -> DiatomicReference | None:
     try:
         stated = StatedPairCurve.model_validate(curve)
         if not stated.distances:
             return None
-        forces = _radial(where, np.array(stated.forces, np.float64)) if stated.forces else ()
-        reference = DiatomicReference(distances=stated.distances, energies=stated.energies, forces=forces)
+        forces = _radial(where, stated.forces) if stated.forces else ()
+        return DiatomicReference(distances=stated.distances, energies=stated.energies, forces=forces)
     except ValidationError as error:
         raise DatasetError(f"{where}: {one_line(error)}") from None
-    except ValueError:  # ragged
-        raise DatasetError(f"{where}: forces: must be three components of two atoms at each distance") from None
-    return StatedReference(where, reference)
 
 
-def _radial(where: str, forces: Float) -> tuple[float, ...]:
+def _radial(where: str, stated: Sequence[Sequence[Sequence[float]]]) -> tuple[float, ...]:
     """(n,) the forces that drive the atoms apart, from those of both atoms (n, 2, 3)."""
-    if forces.ndim != 3 or forces.shape[1] != 2:
+    if any(len(atoms) != 2 for atoms in stated):
         raise DatasetError(f"{where}: forces: must be three components of two atoms at each distance")
+    forces = np.array(stated)
     across, net = np.abs(forces[:, :, 1:]).max(), np.abs(forces.sum(axis=1)).max()
-    if not across <= STRAY_FORCE:
+    if across > STRAY_FORCE:
         raise DatasetError(f"{where}: forces: of {across:.3g} eV/Å across x: the atoms must lie along x")
-    if not net <= STRAY_FORCE:
+    if net > STRAY_FORCE:
         raise DatasetError(f"{where}: forces: of both atoms add up to {net:.3g} eV/Å: are they of two atoms alone?")
     return tuple(((forces[:, 1, 0] - forces[:, 0, 0]) / 2.0).tolist())
 
 
-def _check_slopes(where: str, references: list[StatedReference]) -> None:
+def _check_slopes(where: str, references: list[DiatomicReference]) -> None:
     """The forces of a level of theory are −dE/dr, in the median of its pairs."""
-    shares = [_share(stated.reference) for stated in references if stated.reference.forces]
+    shares = [_share(reference) for reference in references if reference.forces]
     if not shares:
         return
     share = float(np.median(shares))

@@ -19,7 +19,7 @@ N_EVEN = 200
 WELL_POINTS = 5
 
 
-class PairCurve(NamedTuple):
+class DistanceCurve(NamedTuple):
     """A curve at n increasing distances.
 
     Args:
@@ -37,10 +37,10 @@ class PairCurve(NamedTuple):
         low, high = window
         return np.asarray((self.r >= low - ROUNDING) & (self.r <= high + ROUNDING))
 
-    def between(self, window: tuple[float, float]) -> PairCurve:
+    def between(self, window: tuple[float, float]) -> DistanceCurve:
         """The part in a window."""
         chosen = self.inside(window)
-        return PairCurve(self.r[chosen], self.energy[chosen], self.force[chosen])
+        return DistanceCurve(self.r[chosen], self.energy[chosen], self.force[chosen])
 
     @property
     def depth(self) -> float:
@@ -55,11 +55,11 @@ class Turns(NamedTuple):
     jump: float
 
 
-def reference_curve(reference: DiatomicReference) -> PairCurve:
+def reference_curve(reference: DiatomicReference) -> DistanceCurve:
     """The curve of a reference, with NaN for forces that it does not have."""
     r = np.array(reference.distances)
     force = np.array(reference.forces) if reference.forces else np.full(len(r), np.nan)
-    return PairCurve(r, np.array(reference.energies), force)
+    return DistanceCurve(r, np.array(reference.energies), force)
 
 
 class Well(NamedTuple):
@@ -81,7 +81,7 @@ class Well(NamedTuple):
         return float(np.sqrt(stiffness / reduced) / (2.0 * np.pi * _c * 100.0))
 
 
-def well_of(curve: PairCurve) -> Well:
+def well_of(curve: DistanceCurve) -> Well:
     """The vertex of the parabola through the points about the lowest one, or that point if it lies outside of them."""
     lowest = int(np.argmin(curve.energy))
     start = min(max(0, lowest - WELL_POINTS // 2), len(curve.r) - WELL_POINTS)
@@ -94,7 +94,7 @@ def well_of(curve: PairCurve) -> Well:
     return Well(float(vertex if inside else curve.r[lowest]), float(2.0 * square))
 
 
-def wall_radii(curve: PairCurve, heights: Sequence[float]) -> Float:
+def wall_radii(curve: DistanceCurve, heights: Sequence[float]) -> Float:
     """(len(heights),) distances [Å] at which the energy, going inwards, first exceeds its minimum by each height [eV].
 
     NaN for a height that it does not reach.
@@ -106,7 +106,7 @@ def wall_radii(curve: PairCurve, heights: Sequence[float]) -> Float:
     return np.where(np.asarray(heights) <= rises[-1], radii, np.nan)
 
 
-def wall_error(curve: PairCurve, reference: PairCurve, heights: Sequence[float]) -> float:
+def wall_error(curve: DistanceCurve, reference: DistanceCurve, heights: Sequence[float]) -> float:
     """Mean difference [Å] of the radii at those heights that the reference reaches; NaN if it reaches none.
 
     A height that the curve does not reach counts with the whole radius of the reference.
@@ -126,13 +126,13 @@ def turns_of(values: Float, smallest: float) -> Turns:
     return Turns(len(before), float((np.abs(step[before]) + np.abs(step[after])).sum()))
 
 
-def is_jumpy(reference: PairCurve, smallest_step: float, most: Turns) -> bool:
+def is_jumpy(reference: DistanceCurve, smallest_step: float, most: Turns) -> bool:
     """Whether the energy of a reference turns as often as `most`, and also with as large a jump."""
     turns = turns_of(reference.energy, smallest_step)
     return turns.number >= most.number and turns.jump >= most.jump
 
 
-def own_measures(curve: PairCurve, smallest_step: float, smallest_force: float) -> dict[str, float]:
+def own_measures(curve: DistanceCurve, smallest_step: float, smallest_force: float) -> dict[str, float]:
     """The six measures that need no reference; those of the force are NaN without forces.
 
     The tortuosity of a flat curve is not defined, and NaN.
@@ -152,7 +152,7 @@ def own_measures(curve: PairCurve, smallest_step: float, smallest_force: float) 
     }
 
 
-def curve_errors(curve: PairCurve, reference: PairCurve) -> dict[str, float]:
+def curve_errors(curve: DistanceCurve, reference: DistanceCurve) -> dict[str, float]:
     """Mean absolute errors of energy and force over even distances in the common range, linearly interpolated.
 
     Each energy counts from the last of these distances. The error of the force is over all six components.
@@ -167,7 +167,7 @@ def curve_errors(curve: PairCurve, reference: PairCurve) -> dict[str, float]:
 
 
 def well_errors(
-    curve: PairCurve, reference: PairCurve, numbers: Sequence[int], least_depth: float
+    curve: DistanceCurve, reference: DistanceCurve, numbers: Sequence[int], least_depth: float
 ) -> Mapping[str, float]:
     """Errors of bond length, depth and wavenumber; NaN if the reference is not bound by `least_depth` [eV].
 

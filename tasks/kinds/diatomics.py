@@ -51,7 +51,7 @@ from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.diatomic_pairs import FEWEST_POINTS, Diatomic, bond_vectors
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch
 from tasks.kinds.diatomic_curves import (
-    PairCurve,
+    DistanceCurve,
     Turns,
     curve_errors,
     is_jumpy,
@@ -146,7 +146,7 @@ class JudgedPair(NamedTuple):
     r: Float
     window: tuple[float, float]
     wall: tuple[float, float]
-    reference: PairCurve | None
+    reference: DistanceCurve | None
 
 
 class Diatomics(AsksEachStructure):
@@ -247,7 +247,7 @@ def judged_pair(
     r = np.linalg.norm(bond_vectors(frames, pair.structures), axis=1)
     reference = reference_curve(pair.reference[label_set]) if label_set in pair.reference else None
     none = np.zeros(len(r))
-    for name, curve in (("structures", PairCurve(r, none, none)), (f"reference.{label_set}", reference)):
+    for name, curve in (("structures", DistanceCurve(r, none, none)), (f"reference.{label_set}", reference)):
         if curve is not None and (n := int(curve.inside(window).sum())) < FEWEST_POINTS:
             low, high = window
             raise ValueError(
@@ -260,7 +260,7 @@ def judged_pair(
     return JudgedPair(pair, numbers, r, window, wall, reference)
 
 
-def curve_of(judged: JudgedPair, frames: Frames, answer: Predictions) -> PairCurve:
+def curve_of(judged: JudgedPair, frames: Frames, answer: Predictions) -> DistanceCurve:
     """The answers to the structures of a pair."""
     structures = list(judged.pair.structures)
     energy = np.where(answer.failure[structures] == 0, answer.energy[structures], np.nan)
@@ -269,16 +269,16 @@ def curve_of(judged: JudgedPair, frames: Frames, answer: Predictions) -> PairCur
         first = frames.offsets[structures]
         apart = (answer.forces[first + 1] - answer.forces[first]) / 2.0
         force = (apart * bond_vectors(frames, structures)).sum(axis=1) / judged.r
-    return PairCurve(judged.r, energy, force)
+    return DistanceCurve(judged.r, energy, force)
 
 
-def measures_of(judged: JudgedPair, curve: PairCurve, parameters: DiatomicsParameters) -> dict[str, float]:
+def measures_of(judged: JudgedPair, curve: DistanceCurve, parameters: DiatomicsParameters) -> dict[str, float]:
     """The measures of a pair that the model answered in the whole window."""
     own = own_measures(curve.between(judged.window), parameters.smallest_step, parameters.smallest_force)
     return own | errors_of(judged, curve, parameters)
 
 
-def errors_of(judged: JudgedPair, curve: PairCurve, parameters: DiatomicsParameters) -> dict[str, float]:
+def errors_of(judged: JudgedPair, curve: DistanceCurve, parameters: DiatomicsParameters) -> dict[str, float]:
     """The measures against the reference; empty without one, NaN where one is not defined."""
     if judged.reference is None:
         return {}
@@ -309,7 +309,7 @@ def _trivial(judged: JudgedPair, parameters: DiatomicsParameters) -> dict[str, f
     if judged.reference is None:
         return {}
     none = np.zeros(len(judged.r))
-    errors = errors_of(judged, PairCurve(judged.r, none, none), parameters)
+    errors = errors_of(judged, DistanceCurve(judged.r, none, none), parameters)
     if np.isfinite(errors["well_depth_mae"]):
         well = well_of(judged.reference.between(judged.window))
         errors["wavenumber_mae"] = well.wavenumber(judged.numbers)
@@ -348,7 +348,7 @@ def parts_by_element(averages: Sequence[Average], pairs: Sequence[JudgedPair]) -
 DRAWN = ("distance", "energy", "reference")
 
 
-def drawn_columns(pairs: Sequence[JudgedPair], curves: Sequence[PairCurve]) -> dict[str, Float]:
+def drawn_columns(pairs: Sequence[JudgedPair], curves: Sequence[DistanceCurve]) -> dict[str, Float]:
     """The drawn curves: columns `distance_00` [Å], `energy_00` and `reference_00` [eV] …, NaN at their ends.
 
     Energies count from the last distance of the window.
@@ -359,7 +359,7 @@ def drawn_columns(pairs: Sequence[JudgedPair], curves: Sequence[PairCurve]) -> d
     return {f"{name}_{k:02d}": table[:, i, k] for i, name in enumerate(DRAWN) for k in range(n)}
 
 
-def _drawn(judged: JudgedPair, curve: PairCurve) -> Float:
+def _drawn(judged: JudgedPair, curve: DistanceCurve) -> Float:
     """(3, k) distances, energies and those of the reference, in the window of the wall."""
     wall = curve.between(judged.wall)
     right = np.full(len(wall.r), np.nan)

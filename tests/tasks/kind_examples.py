@@ -24,6 +24,7 @@ from tasks.datasets.card import (
     Table,
 )
 from tasks.datasets.dataset import Dataset
+from tasks.datasets.diatomic_pairs import Diatomic, DiatomicReference
 from tasks.datasets.geometries import Geometries
 from tasks.datasets.path_roles import PathRole
 from tasks.datasets.rounding import rounded
@@ -210,6 +211,30 @@ def reaction_paths() -> KindExample:
     return example("reaction_paths", hops(), {"band": band}, table={"paths": rows}, conditions=conditions)
 
 
+def diatomics() -> KindExample:
+    """Morse curves of metals, in boxes that are far longer than the reach of EMT."""
+    r = np.geomspace(0.8, 6.0, 30)
+    shape = (1.0 - np.exp(-1.5 * (r - 2.4))) ** 2
+    rows = [
+        Diatomic(
+            id=metal,
+            group=("one", "two")[i % 2],
+            structures=tuple(range(30 * i, 30 * i + 30)),
+            reference={
+                PBE: DiatomicReference(
+                    distances=tuple(r),
+                    energies=tuple((1.0 + i) * shape),
+                    forces=tuple(-np.gradient((1.0 + i) * shape, r)),
+                )
+            },
+        )
+        for i, metal in enumerate(METALS)
+    ]
+    box = 30.0 * np.eye(3)
+    structures = [Atoms(f"{metal}2", [(0, 0, 0), (x, 0, 0)], cell=box, pbc=True) for metal in METALS for x in r]
+    return example("diatomics", structures, {}, table={"pairs": rows})
+
+
 def nve() -> KindExample:
     return example("nve", rattled(4), {"steps": 20, "sample_every": 2, "timestep_fs": 2.0})
 
@@ -272,6 +297,7 @@ EXAMPLES: dict[str, Callable[[], KindExample]] = {
         relaxed_structures,
         dynamics,
         reaction_paths,
+        diatomics,
         nve,
         efficiency,
         physicality,

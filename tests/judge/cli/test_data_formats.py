@@ -14,6 +14,7 @@ from ase.io import write
 
 from tasks.datasets.dataset import load_dataset
 from tests.judge.cli.data_command import MOLECULES, NAMED, faces, mine, run
+from tests.tasks.importing.test_diatomics_import import FILE
 from tests.tasks.importing.test_dynamics_import import folder, waters
 from tests.tasks.importing.test_phonopy_files import copper, text_of
 from tests.world.world import World
@@ -150,3 +151,18 @@ def test_phonons_keep_the_temperature_and_mesh_that_they_were_imported_at(data_w
         data_world.evaluate(suite=str(data_world.root / "phonons.toml"), tasks=("copper",))
     status, _, err = run("import", "reactions", "saved", *NAMED, "--mesh", "20")
     assert (status, "--mesh: is not for reactions" in err) == (2, True)
+
+
+def test_diatomics_are_a_file_with_a_level_of_theory_or_more(data_world: World) -> None:
+    Path("pairs.json").write_text(json.dumps(FILE))
+    status, out, err = run("import", "diatomics", "pairs.json", *NAMED)
+    assert (status, err) == (2, "judge: pairs.json: EMT: is not in it: it has PBE, r2SCAN")
+    command = ("import", "diatomics", "pairs.json", *NAMED[:-1], "PBE")
+    status, _, err = run(*command, "--units", "ase")
+    assert (status, err) == (2, "judge: --units: is not for diatomics, which states its units; leave it out")
+    status, out, err = run(*command, "--also-theory", "r2SCAN=r2SCAN")
+    assert status == 0, err
+    assert "595 structures of 2 atoms, 1190 in all, 5 items" in out
+    assert "reference of r2SCAN: depth of a pair [eV]: " in out
+    assert "IMPOSSIBLE" not in out
+    assert [sorted(pair.reference) for pair in mine(data_world).table.pairs][-2:] == [["PBE", "r2SCAN"], ["PBE"]]

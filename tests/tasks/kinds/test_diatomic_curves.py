@@ -7,7 +7,7 @@ import pytest
 from ase.units import _amu, _c, _e
 
 from tasks.kinds.diatomic_curves import (
-    PairCurve,
+    DistanceCurve,
     Turns,
     curve_errors,
     is_jumpy,
@@ -29,15 +29,17 @@ WINDOW, WALL = pair_window(OXYGEN), pair_window(OXYGEN, 0.8)
 STEP, FORCE = 1e-3, 1e-2
 
 
-def morse(bond: float = BOND, r: Float = GRID) -> PairCurve:
+def morse(bond: float = BOND, r: Float = GRID) -> DistanceCurve:
     decay = np.exp(-WIDTH * (r - bond))
-    return PairCurve(r, DEPTH * (1 - decay) ** 2, -2 * DEPTH * WIDTH * (1 - decay) * decay)
+    return DistanceCurve(r, DEPTH * (1 - decay) ** 2, -2 * DEPTH * WIDTH * (1 - decay) * decay)
 
 
-def of(energy: list[float], force: list[float] | None = None) -> PairCurve:
+def of(energy: list[float], force: list[float] | None = None) -> DistanceCurve:
     """A curve at 1, 2, 3 … Å."""
     n = len(energy)
-    return PairCurve(np.arange(1.0, n + 1), np.array(energy), np.full(n, np.nan) if force is None else np.array(force))
+    return DistanceCurve(
+        np.arange(1.0, n + 1), np.array(energy), np.full(n, np.nan) if force is None else np.array(force)
+    )
 
 
 def test_a_morse_curve_has_the_values_of_matbench_discovery() -> None:
@@ -98,7 +100,7 @@ def test_errors_of_curves_by_hand() -> None:
     right = np.interp(np.linspace(1, 5, 200), reference.r, reference.energy)
     assert errors == {"curve_energy_mae": pytest.approx(right.mean()), "curve_force_mae": pytest.approx(1.0)}
     # The common range alone: from 2 Å to 4 Å; the last of it is the zero.
-    shorter = PairCurve(np.arange(2.0, 5.0), np.array([5.0, 4.0, 4.0]), np.full(3, np.nan))
+    shorter = DistanceCurve(np.arange(2.0, 5.0), np.array([5.0, 4.0, 4.0]), np.full(3, np.nan))
     part = curve_errors(shorter, reference)
     assert part["curve_energy_mae"] == pytest.approx(0.0, abs=1e-12)
     assert np.isnan(part["curve_force_mae"])
@@ -126,7 +128,7 @@ def test_the_error_of_the_wall_by_hand() -> None:
 def test_a_parabola_has_its_own_well() -> None:
     r = np.array([1.0, 1.1, 1.25, 1.4, 1.6, 1.9, 2.4])
     none = np.full(len(r), np.nan)
-    well = well_of(PairCurve(r, 7.0 * (r - 1.32) ** 2 - 3.0, none))
+    well = well_of(DistanceCurve(r, 7.0 * (r - 1.32) ** 2 - 3.0, none))
     assert well == (pytest.approx(1.32), pytest.approx(14.0))
     expected = np.sqrt(14.0 * _e * 1e20 / (15.999 / 2 * _amu)) / (2 * np.pi * 100 * _c)
     assert well.wavenumber(OXYGEN) == pytest.approx(expected)
@@ -137,11 +139,11 @@ def test_a_parabola_has_its_own_well() -> None:
 def test_a_well_at_an_end_is_fitted_to_the_last_five_points_and_stays_on_them() -> None:
     r = np.arange(1.0, 8.0)
     none = np.full(7, np.nan)
-    rising = well_of(PairCurve(r, (r + 3.0) ** 2, none))
+    rising = well_of(DistanceCurve(r, (r + 3.0) ** 2, none))
     assert rising == (1.0, pytest.approx(2.0))  # its vertex, at −3 Å, is outside
-    falling = well_of(PairCurve(r, (r - 20.0) ** 2, none))
+    falling = well_of(DistanceCurve(r, (r - 20.0) ** 2, none))
     assert falling == (7.0, pytest.approx(2.0))
-    bent = well_of(PairCurve(r, np.sqrt(r), none))
+    bent = well_of(DistanceCurve(r, np.sqrt(r), none))
     assert bent.r == 1.0
     assert np.isnan(bent.curvature)
     assert np.isnan(bent.wavenumber(OXYGEN))

@@ -220,7 +220,8 @@ def test_a_reference_that_jumps_or_is_not_bound_is_not_compared_with() -> None:
     weak = dataset_of({"O2": {"PBE": reference_of("O2", 0.009)}, "N2": {"PBE": reference_of("N2")}, "Cu2": {}})
     metrics = measured(answers(), weak).metrics
     wells = ("pair_bond_length_mae", "well_depth_mae", "wavenumber_mae")
-    assert {name: metrics[name].n_items for name in ERRORS} == {name: 1 if name in wells else 2 for name in ERRORS}
+    less = (*wells, "wall_distance_mae")  # nor does so weak a pair reach 1 eV
+    assert {name: metrics[name].n_items for name in ERRORS} == {name: 1 if name in less else 2 for name in ERRORS}
     deeper = measured(answers(), weak, least_depth=0.04).metrics
     assert {deeper[name].n_items for name in wells} == {2}
 
@@ -239,7 +240,7 @@ def test_too_few_distances_in_the_window_are_named() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"structures": tuple(range(N, 0, -1))}, "must be in the order of increasing distance"),
+        ({"structures": tuple(reversed(range(N)))}, "must be in the order of increasing distance"),
         ({"structures": tuple(range(N - 4, N + 4))}, "are of several pairs of elements"),
     ],
 )
@@ -272,7 +273,7 @@ def test_a_model_that_fails_deep_inside_every_wall_is_asked_about_all_distances(
     assert set(observation.arrays["failure"].tolist()) <= {0, Cause.ERROR}
     measurement = measured(observation)
     assert measurement.items.cause.tolist() == [0, 0, 0]
-    assert measurement.metrics["force_flips"].value == 1
+    assert measurement.items.columns["force_flips"][0] == 1
 
 
 def test_curves_are_drawn_up_to_ten_electronvolts_with_the_reference_beside_them() -> None:
@@ -290,7 +291,7 @@ def test_curves_are_drawn_up_to_ten_electronvolts_with_the_reference_beside_them
     reference = curves[0].reference
     assert reference is not None
     both = np.isfinite(reference)
-    np.testing.assert_allclose(reference[both], expected[both], atol=0.2)
+    np.testing.assert_allclose(reference[both], expected[both], atol=0.3)
 
 
 @settings(max_examples=40, deadline=None)

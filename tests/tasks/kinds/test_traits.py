@@ -86,6 +86,14 @@ def test_what_lambench_counts_of_each_kind_is_what_it_was_published_with() -> No
         ),
         "compression": ("volume_per_atom_mae",),
         "reaction_paths": ("barrier_mae", "reaction_energy_mae", "transition_state_distance"),
+        "diatomics": (
+            "curve_energy_mae",
+            "curve_force_mae",
+            "wall_distance_mae",
+            "pair_bond_length_mae",
+            "well_depth_mae",
+            "wavenumber_mae",
+        ),
         "relaxed_structures": ("rmsd", "volume_mape", "mae", "*_mae"),
         "dynamics": (
             "unstable_percent",

@@ -127,7 +127,15 @@ EVERY: Mapping[str, Callable[[], KindExample]] = {
     **{name: EXAMPLES[name] for name in ("labelled_frames", "energy_differences", "energy_profiles")},
     **{
         name: EXAMPLES[name]
-        for name in ("equation_of_state", "compression", "relaxed_structures", "reaction_paths", "dynamics", "nve")
+        for name in (
+            "equation_of_state",
+            "compression",
+            "relaxed_structures",
+            "reaction_paths",
+            "diatomics",
+            "dynamics",
+            "nve",
+        )
     },
     **{
         make.__name__: make

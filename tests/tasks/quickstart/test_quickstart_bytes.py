@@ -36,6 +36,10 @@ STATED = {
         "65064bcf4ba559f9d199ee4701d059a528c21a773a7829db9fd6a023244ab9a1",
         "cf4c7d34788795944d7edf2eee991d4b69af62a799bb9e3189eaabdbde2c245c",
     ),
+    "pairs@1": (
+        "a70bff6f64ac8063acc0a6cee7c81239d290fd1163fdca9b30dfe97f9674d2ea",
+        "75138c18c3a0bf1a5d6e8e1627702fdbb45d238587478f560ba45fb0f92d71d9",
+    ),
     "wien2k-eos@1": (
         "9ffaea4224e2476d60733af60195c33db53426822676fcdebcf4aeb4243caa61",
         "93b9ff3c3857ee3f3ea0398347b2092d456e4271bb8752cd0afba4e223152ef8",
