@@ -142,6 +142,7 @@ class DatasetPart(StrEnum):
     SYSTEMS = "systems"
     PATHS = "paths"
     PAIRS = "pairs"
+    CONDUCTIVITIES = "conductivities"
 
     @property
     def is_in_table(self) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
+from pydantic import Field, FiniteFloat, PositiveInt, ValidationError, field_validator, model_validator
 
 from tasks.datasets.card_parts import CardPart as CardPart
 from tasks.datasets.card_parts import Index, TableItem, later
@@ -24,8 +25,10 @@ UNITS: Mapping[str, str] = {"energy": "eV", "length": "Å", "forces": "eV/Å", "
 # meaning; `composition` and `info:FIELD` state it.
 CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
 # Fields of `Table` that the first data sets did not have.
-LATER_ITEMS = ("systems", "paths", "pairs")
+LATER_ITEMS = ("systems", "paths", "pairs", "conductivities")
 ITEMS = ("differences", "curves", "scans", "crystals", *LATER_ITEMS)
+# Published modes are rounded to ten decimals.
+KAPPA_TOLERANCE = 1e-4
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
 DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -254,6 +257,39 @@ class MinimumEnergyPath(TableItem):
     reference: dict[str, PathReference]
 
 
+class ConductivityReference(CardPart):
+    """The thermal conductivity of a crystal at the reference, by phonon mode.
+
+    Args:
+        kappa: mean of xx, yy and zz [W/m/K].
+        weights: by irreducible wave vector of the mesh, its multiplicity.
+        modes: by irreducible wave vector, the contribution of each band times the multiplicity [W/m/K]; their sum over
+            the sum of the weights is `kappa`.
+    """
+
+    kappa: Positive
+    weights: tuple[PositiveInt, ...] = Field(min_length=1)
+    modes: tuple[tuple[FiniteFloat, ...], ...]
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if len(self.modes) != len(self.weights):
+            raise ValueError(f"modes has {len(self.modes)} rows for {len(self.weights)} weights")
+        if len({len(row) for row in self.modes}) > 1:
+            raise ValueError("modes must have as many bands at each wave vector")
+        total = sum(map(sum, self.modes)) / sum(self.weights)
+        if not math.isclose(total, self.kappa, rel_tol=KAPPA_TOLERANCE):
+            raise ValueError(f"modes: their sum over that of the weights is {total:.6g}, not kappa, {self.kappa:.6g}")
+        return self
+
+
+class Conductivity(TableItem):
+    """A crystal whose thermal conductivity is computed, with its reference by label set."""
+
+    structure: Index
+    reference: dict[str, ConductivityReference]
+
+
 class Table(CardPart):
     """The names, groups and items of the structures. No part of it enters a container.
 
@@ -268,6 +304,7 @@ class Table(CardPart):
         systems: items of the kind *dynamics*.
         paths: items of the kind *reaction paths*.
         pairs: items of the kind *diatomics*.
+        conductivities: items of the kind *thermal conductivity*.
     """
 
     id: tuple[str, ...]
@@ -280,11 +317,10 @@ class Table(CardPart):
     systems: tuple[SimulatedSystem, ...] = ()
     paths: tuple[MinimumEnergyPath, ...] = ()
     pairs: tuple[Diatomic, ...] = ()
+    conductivities: tuple[Conductivity, ...] = ()
 
     @property
-    def items(
-        self,
-    ) -> Mapping[str, tuple[Difference | Curve | Scan | Crystal | SimulatedSystem | MinimumEnergyPath | Diatomic, ...]]:
+    def items(self) -> Mapping[str, tuple[Item, ...]]:
         """The items of every sort, by the field's name."""
         return {name: getattr(self, name) for name in ITEMS}
 
@@ -300,6 +336,9 @@ class Table(CardPart):
     def n_items(self) -> int:
         """The number of items of all sorts."""
         return sum(len(items) for items in self.items.values())
+
+
+Item = Difference | Curve | Scan | Crystal | SimulatedSystem | MinimumEnergyPath | Diatomic | Conductivity
 
 
 def card_toml(card: Card) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.datasets.card import Card, Crystal, DatasetError, Difference, MinimumEnergyPath, Table
+from tasks.datasets.card import Card, Conductivity, Crystal, DatasetError, Difference, MinimumEnergyPath, Table
 from tasks.datasets.diatomic_pairs import Diatomic, bond_vectors
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.frames import Frames
@@ -28,6 +28,8 @@ CONDITIONS: Mapping[str, Condition] = {
     "pressure_gpa": Condition(np.float64),
     "supercell": Condition(np.int64, (3, 3)),  # columns: its vectors in those of the cell, as phonopy has it
     "primitive": Condition(np.float64, (3, 3)),  # columns: the primitive vectors, likewise
+    "third_order_supercell": Condition(np.int64, (3, 3)),  # likewise, for force constants of third order
+    "q_mesh": Condition(np.int64, (3,)),  # of wave vectors, for thermal conductivity
     "fixed": Condition(np.bool_, per_atom=True),  # whether the atom stays where it is
     "molecule": Condition(np.int64, per_atom=True),  # number of its molecule, which a barostat moves as a whole
     "path": Condition(np.int64),  # number of the reaction that the structure belongs to
@@ -55,7 +57,7 @@ def check_conditions(conditions: Mapping[str, NDArray[Any]], frames: Frames) -> 
             raise DatasetError(f"{FRAMES}: {name}: must be {np.dtype(dtype)}{expected}")
         if not np.isfinite(array).all():
             raise DatasetError(f"{FRAMES}: {name}: must be finite")
-        if shape and (np.abs(np.linalg.det(array)) < 1e-8).any():
+        if len(shape) == 2 and (np.abs(np.linalg.det(array)) < 1e-8).any():
             raise DatasetError(f"{FRAMES}: {name}: has a matrix without a volume")
 
 
@@ -77,7 +79,7 @@ def check_table(card: Card, table: Table, n: int) -> None:
             elif isinstance(item, MinimumEnergyPath):
                 used = [item.path]  # there are at least as many structures as paths
             else:
-                used = [item.structure] if isinstance(item, Crystal) else list(item.structures)
+                used = [item.structure] if isinstance(item, (Crystal, Conductivity)) else list(item.structures)
             if max(used) >= n:
                 raise DatasetError(f"{TABLE}: {field}.{row} ({item.id}): structure {max(used)} is not one of {n}")
             if isinstance(item, Diatomic):  # it may have no reference

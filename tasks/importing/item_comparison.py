@@ -23,6 +23,7 @@ NOT_COMPARED = {
     "crystals": "properties of crystals take relaxations and displacements: evaluate their task",
     "systems": "simulated systems take whole trajectories: evaluate their task",
     "pairs": "curves of pairs reach far up the wall, where models differ: evaluate their task",
+    "conductivities": "thermal conductivities take relaxations and displacements: evaluate their task",
     "paths": "barriers take a search of the path: evaluate their task",
 }
 

@@ -24,6 +24,7 @@ from tasks.kinds.nve import Nve
 from tasks.kinds.phonons import Phonons
 from tasks.kinds.reaction_paths import ReactionPaths
 from tasks.kinds.relaxed_structures import RelaxedStructures
+from tasks.kinds.thermal_conductivity import ThermalConductivity
 from tasks.metrics.kind_metric import Better
 from tasks.physicality.kind import Physicality
 from tasks.timing.efficiency import Efficiency
@@ -158,6 +159,7 @@ KINDS = KindRegistry(
         EquationOfStateKind(),
         Elasticity(),
         Phonons(),
+        ThermalConductivity(),
         Compression(),
         RelaxedStructures(),
         Dynamics(),

@@ -12,6 +12,8 @@ from ase.calculators.emt import EMT
 
 from tasks.datasets.card import (
     Card,
+    Conductivity,
+    ConductivityReference,
     Crystal,
     Curve,
     CurveReference,
@@ -146,6 +148,24 @@ def elasticity() -> KindExample:
 
 def compression() -> KindExample:
     return crystals("compression", {"relaxation": FAST}, {"volume_per_atom": 11.0}, pressure_gpa=np.full(4, 10.0))
+
+
+def thermal_conductivity() -> KindExample:
+    """Of so small supercells and so coarse a mesh that the conductivities have no meaning."""
+    face_centred, double = [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]], 2 * np.eye(3, dtype=np.int64)
+    structures = [bulk(metal, cubic=True) for metal in METALS[:2]]
+    reference = ConductivityReference(kappa=12.0, weights=(1, 8, 6, 12), modes=((0.0,) * 3, *((36.0,) * 3,) * 3))
+    rows = [Conductivity(id=metal, structure=i, reference={PBE: reference}) for i, metal in enumerate(METALS[:2])]
+    conditions = {
+        "supercell": np.array([double] * 2),
+        "third_order_supercell": np.array([double // 2] * 2),
+        "primitive": np.array([face_centred] * 2),
+        "q_mesh": np.array([[3, 3, 3]] * 2),
+    }
+    parameters = {"relaxation": FAST, "stages": 1}
+    return example(
+        "thermal_conductivity", structures, parameters, table={"conductivities": rows}, conditions=conditions
+    )
 
 
 def phonons() -> KindExample:
@@ -294,6 +314,7 @@ EXAMPLES: dict[str, Callable[[], KindExample]] = {
         elasticity,
         compression,
         phonons,
+        thermal_conductivity,
         relaxed_structures,
         dynamics,
         reaction_paths,

@@ -10,7 +10,7 @@ from tasks.structures.predictions import Cause
 from tests.tasks.kind_examples import EXAMPLES, observed
 
 COUNTS = ("n_barriers_off",)
-MANY_QUESTIONS = ("elasticity", "phonons", "physicality", "relaxed_structures")
+MANY_QUESTIONS = ("elasticity", "phonons", "physicality", "relaxed_structures", "thermal_conductivity")
 
 
 def test_there_is_a_world_for_every_kind() -> None:

@@ -1,0 +1,148 @@
+"""The items of the kind *thermal conductivity*: conductivities solved from stored forces, and their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.datasets.card import Conductivity, ConductivityReference
+from tasks.metrics.averages import Average
+from tasks.metrics.contributions import stored_column
+from tasks.metrics.metric import Metric
+from tasks.simulation.force_sets import ORDERS, CrystalForces, SymmetryEnd
+from tasks.simulation.heat_transport import (
+    ModeConductivity,
+    SupercellMatrices,
+    is_imaginary,
+    mode_conductivity,
+    set_second_order,
+)
+from tasks.simulation.solution_cache import Solution, solution
+from tasks.simulation.vibrations import PhonopyPanicked
+from tasks.structures.frames import Float, Int, hash_arrays
+from tasks.structures.predictions import Cause
+
+WORST = 2.0  # of both symmetric relative errors
+PERCENT = 100.0
+ERRORS = ("srme", "sre")
+SHARES = ("failed", "imaginary", "broken")
+# Of the solution from forces: it goes up when the same forces give other numbers, so that none is read that was kept.
+SOLUTION_VERSION = 1
+
+
+def solved(
+    forces: CrystalForces, numbers: Int, matrices: SupercellMatrices, temperature_k: float
+) -> ModeConductivity | SymmetryEnd:
+    """The conductivity; or why there is none: COMPLETE if it is negative, not finite, or cannot be computed.
+
+    Args:
+        numbers: (n,) elements of the crystal.
+    """
+    import phono3py
+
+    arrays: dict[str, NDArray[np.generic]] = {
+        **{name: np.asarray(array) for name, array in matrices._asdict().items()},
+        **{f"{order}_{name}": a for order in ORDERS for name, a in getattr(forces, order)._asdict().items()},
+        "cell": forces.cell,
+        "positions": forces.positions,
+        "end": np.array(forces.end, np.int64),
+        "numbers": numbers,
+        "temperature_k": np.array(temperature_k),
+        "versions": np.frombuffer(f"{SOLUTION_VERSION} {phono3py.__version__}".encode(), np.uint8),
+    }
+    kept = solution(hash_arrays(arrays), lambda: _solution(forces, numbers, matrices, temperature_k))
+    if "kappa" in kept:
+        return ModeConductivity(float(kept["kappa"]), kept["weights"], kept["modes"])
+    return SymmetryEnd(int(kept["end"]))
+
+
+def _solution(forces: CrystalForces, numbers: Int, matrices: SupercellMatrices, temperature_k: float) -> Solution:
+    """The conductivity as arrays; or `end`, if there is none."""
+    end = forces.end
+    if end is SymmetryEnd.BROKEN:
+        return {"end": np.array(end, np.int64)}
+    try:
+        crystal = forces.crystal(numbers, matrices)
+        set_second_order(crystal)
+        if is_imaginary(crystal):
+            end = SymmetryEnd.IMAGINARY
+        if end is SymmetryEnd.COMPLETE:
+            found = mode_conductivity(crystal, temperature_k)
+            if found.kappa >= 0 and np.isfinite(found.modes).all():
+                return {"kappa": np.array(found.kappa), "weights": found.weights, "modes": found.modes}
+    except PhonopyPanicked:
+        end = SymmetryEnd.COMPLETE
+    return {"end": np.array(end, np.int64)}
+
+
+def item_columns(
+    rows: Sequence[Conductivity],
+    label_set: str,
+    ends: Mapping[int, ModeConductivity | SymmetryEnd],
+    failure: NDArray[np.int8],
+) -> tuple[NDArray[np.int8], dict[str, Float]]:
+    """(k,) the causes of k items, and their columns, NaN where there is no number.
+
+    `kappa` and `kappa_reference` [W/m/K], `srd`, `sre` and `srme`; `failed`, `imaginary` and `broken` are 1 or 0.
+    Whether a crystal with a broken space group has imaginary frequencies is not known.
+
+    Args:
+        ends: by structure, of those that were answered.
+        failure: (n,) causes by structure.
+    """
+    cause = failure[[row.structure for row in rows]].copy()
+    names = ("kappa", "kappa_reference", "srd", *ERRORS, *SHARES)
+    columns = {name: np.full(len(rows), np.nan) for name in names}
+    for k, row in enumerate(rows):
+        reference, end = row.reference[label_set], ends.get(row.structure)
+        columns["kappa_reference"][k] = reference.kappa
+        if end is None:
+            continue
+        errors = conductivity_errors(end, reference) if isinstance(end, ModeConductivity) else {}
+        if not errors:
+            cause[k] = Cause.UNSTABLE
+        for name, value in {**errors, **_shares(end, not errors)}.items():
+            columns[name][k] = value
+    return cause, columns
+
+
+def conductivity_errors(found: ModeConductivity, reference: ConductivityReference) -> dict[str, float]:
+    """`kappa`, `srd`, `sre` and `srme` of a conductivity; empty if the crystal has other modes than the reference."""
+    modes, weights = np.array(reference.modes), np.array(reference.weights)
+    if found.modes.shape != modes.shape or not np.array_equal(found.weights, weights):
+        return {}
+    mean = (found.kappa + reference.kappa) / 2
+    difference = (found.kappa - reference.kappa) / mean
+    by_mode = float(np.abs(found.modes - modes).sum() / weights.sum()) / mean
+    return {"kappa": found.kappa, "srd": difference, "sre": abs(difference), "srme": by_mode}
+
+
+def _shares(end: ModeConductivity | SymmetryEnd, failed: bool) -> dict[str, float]:
+    broken = end is SymmetryEnd.BROKEN
+    imaginary = np.nan if broken else float(end is SymmetryEnd.IMAGINARY)
+    return {"failed": float(failed), "imaginary": imaginary, "broken": float(broken)}
+
+
+def mean_errors(columns: Mapping[str, Float]) -> list[Average]:
+    """The metrics that are means over items."""
+    every = np.ones(len(stored_column(columns, "kappa")))
+    errors = [Average(name, "", stored_column(columns, name), every) for name in ERRORS]
+    return errors + [
+        Average(f"{name}_percent", "%", stored_column(columns, name), every, scale=PERCENT) for name in SHARES
+    ]
+
+
+def metric_of(average: Average) -> Metric:
+    """The metric; its failure cost is that of a crystal without a conductivity."""
+    if average.unit == "%":
+        return average.metric(None, PERCENT)
+    return average.metric(WORST, WORST)
+
+
+def mean_difference(columns: Mapping[str, Float]) -> Metric:
+    """The mean difference with its sign, over the crystals with a conductivity."""
+    known = columns["srd"][np.isfinite(columns["srd"])]
+    failed = len(columns["srd"]) - len(known)
+    return Metric(float(known.mean()) if len(known) else None, "", len(columns["srd"]), failed)
