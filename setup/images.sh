@@ -40,7 +40,9 @@ fi
 if [ "${names[*]}" = judge ]; then
     "$PY" - >"$work/requirements.txt" <<'END'
 import tomllib
-print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], "setuptools", sep="\n")
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+print(*project["dependencies"], *extras["conductivity"], *extras["proteins"], "setuptools", sep="\n")
 END
     wheels=$(usable "$work/requirements.txt")
     mkdir "$work/judge"

@@ -56,6 +56,7 @@ _FORMATS = (
     "energy differences: reactions; energy profiles: scans; reaction paths: reaction-paths; "
     "pairs of atoms: diatomics (the file of Matbench Discovery); "
     "elasticity and compression: crystals; phonons: phonopy; "
+    "thermal conductivity: thermal-conductivity (the files of κ_SRME); "
     "structures alone (dynamics, timing): structures; the formats of installed kinds; "
     "mlipaudit: every benchmark of MLIPAudit, as its archives unpack, with cards of their own"
 )

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from judge.data.import_options import ImportOptions, is_folder
 from tasks.datasets.card import D3, Card, LabelSet, one_line
 from tasks.datasets.dataset import Dataset, DatasetError
+from tasks.importing.conductivities import import_conductivities
 from tasks.importing.crystal_tables import import_crystals, import_structures
 from tasks.importing.deepmd import Column, read_deepmd
 from tasks.importing.diatomics import import_diatomics
@@ -251,6 +252,7 @@ FORMATS: Mapping[str, FormatReader] = {
     "reaction-paths": _of_molecules(import_reaction_paths),
     "crystals": FormatReader(lambda path, card, _: ImportedDataset(import_crystals(path, card))),
     "diatomics": FormatReader(lambda path, card, _: ImportedDataset(import_diatomics(path, card))),
+    "thermal-conductivity": FormatReader(lambda path, card, _: ImportedDataset(import_conductivities(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }

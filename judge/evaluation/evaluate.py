@@ -77,7 +77,7 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
     # A machine that only observes signs nothing: no key is made.
     key = None if request.observe_only else workspace.signing_key(reporter.say)
     runner = Runner(
-        place=UnitStorage(work.store, workspace.data, key),
+        place=UnitStorage(work.store, workspace.data, key, settings.log.parent / "solutions"),
         machine=_machine(settings, work, reporter),
         reporter=reporter,
         beat_s=settings.beat_s,

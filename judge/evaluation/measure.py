@@ -25,6 +25,7 @@ from submissions.store.interface import Store
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.metrics.measurement import Measurement
 from tasks.metrics.metric import Metric
+from tasks.simulation.solution_cache import solutions_kept_in
 from tasks.structures.predictions import Cause
 
 MAX_PARTS = 2000  # of a result: all elements and many groups; the items table has the rest
@@ -44,7 +45,8 @@ def measure_unit(unit: Unit, end: End, place: UnitStorage) -> Result:
         JudgeFault: MEASURE, the observation does not fit the data set; STORE.
     """
     store = place.store
-    result, items = remeasure(unit, end, store, lambda: load_dataset(place.data / unit.task.dataset))
+    with solutions_kept_in(place.solutions):
+        result, items = remeasure(unit, end, store, lambda: load_dataset(place.data / unit.task.dataset))
     key = result.result_key
     emit(Event.MEASURED, unit=unit.prefix, key=key, verdict=result.verdict)
     path = result_path(unit.submission.id, unit.task.name, key)

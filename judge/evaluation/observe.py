@@ -55,15 +55,17 @@ class ExecutionTarget:
 
 
 class UnitStorage(NamedTuple):
-    """The store, the data sets, and the signing key.
+    """The store, the data sets, the signing key, and the folder of kept solutions.
 
     Args:
         key: None if results are not signed.
+        solutions: as `tasks.simulation.solution_cache` has them; None: none are kept.
     """
 
     store: Store
     data: Path
     key: SigningKey | None = None
+    solutions: Path | None = None
 
 
 def observe_unit(

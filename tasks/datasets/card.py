@@ -258,18 +258,18 @@ class MinimumEnergyPath(TableItem):
 
 
 class ConductivityReference(CardPart):
-    """The thermal conductivity of a crystal at the reference, by phonon mode.
+    """The thermal conductivity of a crystal at the reference, by phonon mode if that is known.
 
     Args:
         kappa: mean of xx, yy and zz [W/m/K].
-        weights: by irreducible wave vector of the mesh, its multiplicity.
+        weights: by irreducible wave vector of the mesh, its multiplicity; empty: modes are not known.
         modes: by irreducible wave vector, the contribution of each band times the multiplicity [W/m/K]; their sum over
             the sum of the weights is `kappa`.
     """
 
     kappa: Positive
-    weights: tuple[PositiveInt, ...] = Field(min_length=1)
-    modes: tuple[tuple[FiniteFloat, ...], ...]
+    weights: tuple[PositiveInt, ...] = ()
+    modes: tuple[tuple[FiniteFloat, ...], ...] = ()
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -277,7 +277,7 @@ class ConductivityReference(CardPart):
             raise ValueError(f"modes has {len(self.modes)} rows for {len(self.weights)} weights")
         if len({len(row) for row in self.modes}) > 1:
             raise ValueError("modes must have as many bands at each wave vector")
-        total = sum(map(sum, self.modes)) / sum(self.weights)
+        total = sum(map(sum, self.modes)) / sum(self.weights) if self.modes else self.kappa
         if not math.isclose(total, self.kappa, rel_tol=KAPPA_TOLERANCE):
             raise ValueError(f"modes: their sum over that of the weights is {total:.6g}, not kappa, {self.kappa:.6g}")
         return self

@@ -18,6 +18,7 @@ from tasks.simulation.heat_transport import (
     is_imaginary,
     mode_conductivity,
     set_second_order,
+    set_third_order,
 )
 from tasks.simulation.solution_cache import Solution, solution
 from tasks.simulation.vibrations import PhonopyPanicked
@@ -27,6 +28,7 @@ from tasks.structures.predictions import Cause
 WORST = 2.0  # of both symmetric relative errors
 PERCENT = 100.0
 ERRORS = ("srme", "sre")
+HAS_MODES = "has_modes"
 SHARES = ("failed", "imaginary", "broken")
 # Of the solution from forces: it goes up when the same forces give other numbers, so that none is read that was kept.
 SOLUTION_VERSION = 1
@@ -69,6 +71,7 @@ def _solution(forces: CrystalForces, numbers: Int, matrices: SupercellMatrices, 
         if is_imaginary(crystal):
             end = SymmetryEnd.IMAGINARY
         if end is SymmetryEnd.COMPLETE:
+            set_third_order(crystal)
             found = mode_conductivity(crystal, temperature_k)
             if found.kappa >= 0 and np.isfinite(found.modes).all():
                 return {"kappa": np.array(found.kappa), "weights": found.weights, "modes": found.modes}
@@ -85,7 +88,8 @@ def item_columns(
 ) -> tuple[NDArray[np.int8], dict[str, Float]]:
     """(k,) the causes of k items, and their columns, NaN where there is no number.
 
-    `kappa` and `kappa_reference` [W/m/K], `srd`, `sre` and `srme`; `failed`, `imaginary` and `broken` are 1 or 0.
+    `kappa` and `kappa_reference` [W/m/K], `srd`, `sre` and `srme`; `has_modes`, of the reference, `failed`, `imaginary`
+    and `broken` are 1 or 0.
     Whether a crystal with a broken space group has imaginary frequencies is not known.
 
     Args:
@@ -93,11 +97,12 @@ def item_columns(
         failure: (n,) causes by structure.
     """
     cause = failure[[row.structure for row in rows]].copy()
-    names = ("kappa", "kappa_reference", "srd", *ERRORS, *SHARES)
+    names = ("kappa", "kappa_reference", "srd", *ERRORS, HAS_MODES, *SHARES)
     columns = {name: np.full(len(rows), np.nan) for name in names}
     for k, row in enumerate(rows):
         reference, end = row.reference[label_set], ends.get(row.structure)
         columns["kappa_reference"][k] = reference.kappa
+        columns[HAS_MODES][k] = float(bool(reference.modes))
         if end is None:
             continue
         errors = conductivity_errors(end, reference) if isinstance(end, ModeConductivity) else {}
@@ -109,14 +114,16 @@ def item_columns(
 
 
 def conductivity_errors(found: ModeConductivity, reference: ConductivityReference) -> dict[str, float]:
-    """`kappa`, `srd`, `sre` and `srme` of a conductivity; empty if the crystal has other modes than the reference."""
+    """`kappa`, `srd`, `sre`, and `srme` if the reference has modes; empty if the crystal has others than these."""
+    mean = (found.kappa + reference.kappa) / 2
+    difference = (found.kappa - reference.kappa) / mean
+    errors = {"kappa": found.kappa, "srd": difference, "sre": abs(difference)}
+    if not reference.modes:
+        return errors
     modes, weights = np.array(reference.modes), np.array(reference.weights)
     if found.modes.shape != modes.shape or not np.array_equal(found.weights, weights):
         return {}
-    mean = (found.kappa + reference.kappa) / 2
-    difference = (found.kappa - reference.kappa) / mean
-    by_mode = float(np.abs(found.modes - modes).sum() / weights.sum()) / mean
-    return {"kappa": found.kappa, "srd": difference, "sre": abs(difference), "srme": by_mode}
+    return {**errors, "srme": float(np.abs(found.modes - modes).sum() / weights.sum()) / mean}
 
 
 def _shares(end: ModeConductivity | SymmetryEnd, failed: bool) -> dict[str, float]:
@@ -126,9 +133,10 @@ def _shares(end: ModeConductivity | SymmetryEnd, failed: bool) -> dict[str, floa
 
 
 def mean_errors(columns: Mapping[str, Float]) -> list[Average]:
-    """The metrics that are means over items."""
+    """The metrics that are means over items; `srme` is that over references with modes."""
     every = np.ones(len(stored_column(columns, "kappa")))
-    errors = [Average(name, "", stored_column(columns, name), every) for name in ERRORS]
+    counts = {"srme": stored_column(columns, HAS_MODES), "sre": every}
+    errors = [Average(name, "", stored_column(columns, name), counts[name]) for name in ERRORS if counts[name].any()]
     return errors + [
         Average(f"{name}_percent", "%", stored_column(columns, name), every, scale=PERCENT) for name in SHARES
     ]

@@ -15,6 +15,8 @@ measuring.
 | `broken_percent` | share that relaxes into another space group, of which nothing more is asked |
 | `failed_percent` | share without a conductivity |
 
+References without modes have `sre` alone.
+
 Failure cost: a crystal without a conductivity costs 2 in `srme` and `sre`, which is the largest error of a conductivity
 that is not negative, and the error of the trivial model, which answers zero. So the penalised value of `srme` is what
 the benchmark publishes. Imaginary frequencies, a broken space group, and a conductivity that is negative or not finite
@@ -104,7 +106,7 @@ class ThermalConductivity:
         score=ScoreFamily.PROPERTY,
         metrics=(
             KindMetric("srme", "Mode conductivities, symmetric relative mean error", "", scored=True),
-            KindMetric("sre", "Conductivity, symmetric relative error", ""),
+            KindMetric("sre", "Conductivity, symmetric relative error", "", scored=True),
             KindMetric("srd", "Conductivity, symmetric relative difference", "", Better.NEITHER),
             KindMetric("failed_percent", "Without a conductivity", "%"),
             KindMetric("imaginary_percent", "With imaginary frequencies", "%"),
@@ -156,8 +158,8 @@ class ThermalConductivity:
         frames, matrices = structures.frames, matrices_of(structures)
         work = Work.of(frames, parameters.stages * min(USUAL_STEPS, parameters.relaxation.max_steps))
         for index in range(len(frames)):
-            second, third = (order_work(frames.atoms(index), matrices[index], order) for order in ORDERS)
-            work = Work(work.frames + second.frames + third.frames, work.atoms + second.atoms + third.atoms)
+            for order in ORDERS:
+                work += order_work(frames.atoms(index), matrices[index], order)
         return work
 
     def measure(
@@ -276,10 +278,11 @@ def order_work(atoms: Atoms, matrices: SupercellMatrices, order: str) -> Work:
     """The usual number of displaced supercells of one order, and their atoms."""
     primitive = len(atoms) * abs(float(np.linalg.det(matrices.primitive)))
     supercell: Int = getattr(matrices, order)
-    size = len(atoms) * abs(float(np.linalg.det(supercell)))
+    cells = abs(float(np.linalg.det(supercell)))
+    size = len(atoms) * cells
     count = primitive
     if order == "third":
         found = _symmetry(atoms)
         rotations = 1 if found is None else len(np.unique(found.rotations, axis=0))
         count = USUAL_REDUNDANCY * 2 * (3 * primitive) * (3 * size) / rotations
-    return Work(count, count * size)
+    return Work(np.array([size]), np.array([len(atoms) / atoms.get_volume()]), np.array([count]))

@@ -7,6 +7,7 @@
 - wien2k-compression: the volume at 5 GPa on the same curves, from the crystal at zero pressure.
 - wien2k-elasticity: the bulk modulus, which of a cubic crystal is B0, by way of strains and stresses. The shear modulus
   is observed and has no reference.
+- conductivity: the measured thermal conductivity of silicon at 300 K, which phonons carry.
 - entropies: standard entropies of elements at 298.15 K, to which the electrons of a metal add about a per cent.
 """
 
@@ -21,7 +22,7 @@ from ase.collections import dcdft
 from ase.units import GPa
 from scipy.optimize import brentq
 
-from tasks.datasets.card import Card, Crystal, Curve, CurveReference
+from tasks.datasets.card import Card, Conductivity, ConductivityReference, Crystal, Curve, CurveReference
 from tasks.datasets.dataset import Dataset
 from tasks.quickstart.dataset import Named, dataset_of, stated_card
 from tasks.simulation.birch_murnaghan import EquationOfState, energy, pressure
@@ -38,6 +39,8 @@ FRAME_SCALES = np.linspace(0.94, 1.06, 11)
 PRESSURE_GPA = 5.0
 # J/(mol K) of atoms at 298.15 K and 1 bar.
 ENTROPIES = {"Al": 28.30, "Cu": 33.15, "Ag": 42.55, "Si": 18.81}
+SILICON_KAPPA, SILICON_MESH = 148.0, 9  # W/m/K
+FACE_CENTRED = np.array([[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
 SUPERCELL = {"Al": 3, "Cu": 3, "Ag": 3, "Si": 2}
 
 
@@ -139,3 +142,17 @@ def build_entropies() -> Dataset:
     supercells = np.array([np.eye(3, dtype=np.int64) * SUPERCELL[s.id] for s in structures])
     crystals = _one_each(structures, MEASURED, references)
     return dataset_of(stated_card("entropies"), structures, crystals=crystals, conditions={"supercell": supercells})
+
+
+def build_conductivity() -> Dataset:
+    """Silicon, in small supercells and on a coarse mesh."""
+    item = Conductivity(id="Si", structure=0, reference={MEASURED: ConductivityReference(kappa=SILICON_KAPPA)})
+    double = 2 * np.eye(3, dtype=np.int64)[None]
+    conditions = {
+        "supercell": double,
+        "third_order_supercell": double,
+        "primitive": FACE_CENTRED[None],
+        "q_mesh": np.full((1, 3), SILICON_MESH),
+    }
+    silicon = [Named("Si", "diamond", crystal("Si", wien2k("Si").v0))]
+    return dataset_of(stated_card("conductivity"), silicon, conditions=conditions, conductivities=[item])

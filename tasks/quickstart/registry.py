@@ -10,6 +10,7 @@ from tasks.datasets.dataset import Dataset, save_dataset
 from tasks.datasets.rounding import rounded
 from tasks.physicality.structures import build_physicality
 from tasks.quickstart.crystals import (
+    build_conductivity,
     build_entropies,
     build_wien2k_compression,
     build_wien2k_elasticity,
@@ -54,6 +55,7 @@ UNROUNDED: Mapping[str, Callable[[], Dataset]] = {
     "wien2k-compression": build_wien2k_compression,
     "wien2k-elasticity": build_wien2k_elasticity,
     "entropies": build_entropies,
+    "conductivity": build_conductivity,
     "relaxed-metals": build_relaxed_metals,
     "simulated-metals": build_metals,
     "nve-crystals": build_crystals,

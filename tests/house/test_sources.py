@@ -14,8 +14,8 @@ SPOKEN_OF = ("README.md", "docs", "judge", "scoring", "submissions", "tasks", "t
 # How a text names a project; the first cell of a row of docs/sources.md has the same word.
 PROJECTS = (
     "LAMBench", "ML-PEG", "MLIPAudit", "MLIP Arena", "matcalc", "Matbench Discovery", "SAIBench", "TorchSim",
-    "GSCDB137", "GMTKN55", "phonopy", "ASE", "simple-dftd3", "CHGNet", "tblite", "DeePMD-kit", "MACE", "SevenNet",
-    "Orb", "MatterSim", "FAIRChem",
+    "GSCDB137", "GMTKN55", "phonopy", "phono3py", "k_SRME", "ASE", "simple-dftd3", "CHGNet", "tblite",
+    "DeePMD-kit", "MACE", "SevenNet", "Orb", "MatterSim", "FAIRChem",
 )  # fmt: skip
 _VERSION = re.compile(r"\b\d+\.\d+(\.\d+)?\b|\b[0-9a-f]{7}\b")
 _COMMIT = re.compile(r"\bcommits? ([0-9a-f]{7,40})\b")

@@ -34,6 +34,7 @@ RESUMED = (
     kind_examples.phonons,
     kind_examples.reaction_paths,
     kind_examples.relaxed_structures,
+    kind_examples.thermal_conductivity,
 )
 QUICK = (kind_examples.dynamics, kind_examples.relaxed_structures)  # one of each way to resume
 SUITE = """
@@ -169,7 +170,7 @@ def test_a_judge_killed_in_an_observation_goes_on_and_ends_where_an_undisturbed_
     assert [unit.verdict for unit in summary.units] == [Verdict.OK]
     (history,) = read_histories(world.store, [stopped.id]).values()
     assert [attempt.n for attempt in history.attempts] == [1, 2]
-    assert calls.stat().st_size - stops_at < 0.6 * whole  # some ask but five batches, and the last one is lost
+    assert calls.stat().st_size - stops_at < 0.7 * whole  # some ask but five batches, and the last one is lost
     resumed = observation(world, stopped)
     assert resumed.arrays.keys() == expected.arrays.keys()
     for name, array in expected.arrays.items():

@@ -84,7 +84,7 @@ def test_what_lambench_counts_of_each_kind_is_what_it_was_published_with() -> No
             "free_energy_kj_per_mol_mae",
             "heat_capacity_j_per_mol_k_mae",
         ),
-        "thermal_conductivity": ("srme",),
+        "thermal_conductivity": ("srme", "sre"),
         "compression": ("volume_per_atom_mae",),
         "reaction_paths": ("barrier_mae", "reaction_energy_mae", "transition_state_distance"),
         "diatomics": (

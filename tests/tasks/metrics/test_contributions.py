@@ -133,6 +133,7 @@ EVERY: Mapping[str, Callable[[], KindExample]] = {
             "relaxed_structures",
             "reaction_paths",
             "diatomics",
+            "thermal_conductivity",
             "dynamics",
             "nve",
         )

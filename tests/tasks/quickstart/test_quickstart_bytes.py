@@ -40,6 +40,10 @@ STATED = {
         "a70bff6f64ac8063acc0a6cee7c81239d290fd1163fdca9b30dfe97f9674d2ea",
         "75138c18c3a0bf1a5d6e8e1627702fdbb45d238587478f560ba45fb0f92d71d9",
     ),
+    "conductivity@1": (
+        "6db8b8af1ff0416c8f5d0a8ed0a511c2adca3fc976d2d9fbe55080f1e8cd7d6d",
+        "71cbbf4f13be816b08061d9b9ba89359e9730ed2146924b51d27910be3c63a9f",
+    ),
     "wien2k-eos@1": (
         "9ffaea4224e2476d60733af60195c33db53426822676fcdebcf4aeb4243caa61",
         "93b9ff3c3857ee3f3ea0398347b2092d456e4271bb8752cd0afba4e223152ef8",
