@@ -12,6 +12,9 @@ copies:
     strain                                σ = (1/V) dE/dε by central differences of the six strains
     diatomics                             the energy of pairs over distance: `tasks.simulation.diatomics`
 
+With `laws` come those of `tasks.physicality.laws`: total force and torque, a symmetric Jacobian, locality, slabs far
+apart, energy over the time step, and whether answers are in single precision.
+
 A metric is the mean over the items of its probe, and `…_largest` their largest. Nothing is rounded away: a model in
 single precision has errors of about 1e-6 eV/atom in the first, and of 1e-4 eV/Å in the differences.
 
@@ -20,15 +23,15 @@ baseline, and W is declared. It is ten times the size of the quantity in these s
 straining by 3 % give about 0.1 eV/atom, forces of about 1 eV/Å and stresses of about 0.03 eV/Å³. For pairs it is 20
 sign changes of the force, tortuosity 10, jumps of 15 eV (ten times the 1.5 eV from which LAMBench, diatomics.py at
 commit 4e8aab5, refuses a curve that turns at least three times), and a force that is unrelated to the slope of the
-energy (1). Errors are clipped at W. A failed copy, displacement, strain or distance fails its item. For a model without
-forces or stress, the items that need them fail as UNSUPPORTED.
+energy (1). A torque counts 10 eV, an antisymmetry 1 (the largest there is), an exponent of the time step 2 from the
+right one (no dependence), and single precision 1. Errors are clipped at W. A failed copy, displacement, strain or
+distance fails its item. For a model without forces or stress, the items that need them fail as UNSUPPORTED.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -36,6 +39,7 @@ from ase.data import atomic_numbers
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
 
+from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import Observation, Parameters, Traits, Watch, Work
 from tasks.metrics.averages import contributions_to
@@ -43,6 +47,16 @@ from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.model.calculator import BatchCalculator, compute_in_batches
+from tasks.physicality.law_rows import law_rows
+from tasks.physicality.laws import (
+    FurtherLaws,
+    Steps,
+    energy_runs,
+    law_frames,
+    momenta_of,
+    small_structures,
+    unanswered_runs,
+)
 from tasks.physicality.measures import (
     DIATOMICS,
     METRICS,
@@ -69,14 +83,7 @@ def _is_element(symbol: str) -> str:
     return symbol
 
 
-def _decrease(steps: tuple[float, ...]) -> tuple[float, ...]:
-    if any(finer >= coarser for coarser, finer in pairwise(steps)):
-        raise ValueError("steps must go from the coarsest to the finest")
-    return steps
-
-
 Symbol = Annotated[str, AfterValidator(_is_element)]
-Steps = Annotated[tuple[PositiveFloat, ...], Field(min_length=2), AfterValidator(_decrease)]
 
 
 class PhysicalityParameters(Parameters):
@@ -92,6 +99,7 @@ class PhysicalityParameters(Parameters):
         diatomics: elements of the pairs.
         n_distances: of each pair; W and the measures are made for about 100.
         box: edge of the periodic cube around a pair [Å].
+        laws: further laws; None: they are left out.
     """
 
     seed: int = Field(0, ge=0)
@@ -103,6 +111,7 @@ class PhysicalityParameters(Parameters):
     diatomics: tuple[Symbol, ...] = ELEMENTS
     n_distances: int = Field(100, ge=5)
     box: float = Field(30.0, ge=4 * LONGEST, allow_inf_nan=False)
+    laws: FurtherLaws | None = later(None)
 
 
 class PhysicalityQuestion(NamedTuple):
@@ -169,12 +178,17 @@ class Physicality:
             arrays |= question.arrays(answer, wanted)
             done += len(question.frames)
             stopped = stopped or int(np.count_nonzero(arrays["failure"])) > watch.failed_share * n
+        if parameters.laws is not None:
+            arrays |= _runs(structures.frames, parameters, parameters.laws, model, stopped)
         return Observation(arrays | _described(plan, parameters), {"properties": ",".join(model.properties)})
 
     def work(self, structures: Structures, parameters: PhysicalityParameters) -> Work:
         """Each structure, and all its copies, once."""
-        questions = _plan(structures.frames, parameters).questions
-        return sum((Work.of(question.frames) for question in questions), Work.of(structures.frames))
+        frames, laws = structures.frames, parameters.laws
+        work = sum((Work.of(question.frames) for question in _plan(frames, parameters).questions), Work.of(frames))
+        if laws is None:
+            return work
+        return work + Work.of(frames.take(small_structures(frames, laws)), sum(laws.n_steps) + len(laws.n_steps))
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: PhysicalityParameters, label_set: str | None
@@ -192,6 +206,8 @@ class Physicality:
                 *strain_rows(observation, dataset, parameters.strains),
                 *diatomic_rows(observation, parameters.diatomics, parameters.n_distances),
             ]
+            if parameters.laws is not None:
+                rows += law_rows(observation, dataset, parameters.laws)
         items = as_items(rows)
         return Measurement(metrics(items), items)
 
@@ -241,7 +257,31 @@ def _plan(frames: Frames, parameters: PhysicalityParameters) -> PhysicalityPlan:
         questions.append(PhysicalityQuestion("strained", strained(crystals, parameters.strains), ("energy",), shape))
         # A question of its own, so that a failed stress fails nothing else.
         questions.append(PhysicalityQuestion("stressed", crystals, ("energy", "stress"), (len(crystals),)))
+    if parameters.laws is not None:
+        questions += _law_questions(frames, parameters.laws, parameters.seed)
     return PhysicalityPlan(copies, along, tuple(questions))
+
+
+def _law_questions(frames: Frames, laws: FurtherLaws, seed: int) -> list[PhysicalityQuestion]:
+    asked = law_frames(frames, laws, seed)
+    named = {"moved": asked.moved, "distant": asked.distant, "slab": asked.slabs}
+    return [
+        PhysicalityQuestion(name, each, ("energy", "forces"), (len(each),))
+        for name, each in named.items()
+        if each is not None
+    ]
+
+
+def _runs(
+    frames: Frames, parameters: PhysicalityParameters, laws: FurtherLaws, model: BatchCalculator, stopped: bool
+) -> dict[str, NDArray[Any]]:
+    """The arrays `time_step_energy` and `time_step_failure`, as `EnergyRuns` has them."""
+    small = frames.take(small_structures(frames, laws))
+    if stopped or not len(small):
+        runs = unanswered_runs(len(small), laws)
+    else:
+        runs = energy_runs(small, momenta_of(small, laws, parameters.seed), laws, model)
+    return {"time_step_energy": runs.energy, "time_step_failure": runs.failure}
 
 
 def _progress(watch: Watch, done: int, total: int, done_of_question: int) -> None:

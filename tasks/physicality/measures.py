@@ -50,6 +50,17 @@ METRICS: dict[str, MetricSource] = {
     "diatomics_energy_jump": MetricSource(DIATOMICS, "energy_jump", "eV", 15.0),
     "diatomics_conservation": MetricSource(DIATOMICS, "conservation", "", 1.0),
 }
+FURTHER_LAWS: dict[str, MetricSource] = {
+    "net_force": MetricSource("net_force", "force_error", "eV/Å", 10.0),
+    "torque": MetricSource("torque", "torque_error", "eV", 10.0),
+    "jacobian_antisymmetry": MetricSource("jacobian", "antisymmetry", "", 1.0, True),
+    "ghosts_forces": MetricSource("ghosts", "force_error", "eV/Å", 10.0),
+    "distant_atom_forces": MetricSource("distant_atom", "force_error", "eV/Å", 10.0),
+    "slabs_energy": MetricSource("slabs", "energy_error", "eV/atom", 1.0),
+    "time_step_exponent": MetricSource("time_step", "exponent_error", "", 2.0),
+    "single_precision": MetricSource("precision", "single_precision", "", 1.0),
+}
+METRICS |= FURTHER_LAWS
 
 
 def curve_columns(n: int) -> tuple[str, ...]:
@@ -146,7 +157,7 @@ def variant_rows(observation: Observation, dataset: Dataset) -> list[ProbeItem]:
             copies = (probe == code) & (original == index)
             # max, not nanmax: one failed variant fails the item.
             errors = {"energy_error": energy_error[copies].max(), "force_error": force_error[copies].max()}
-            rows.append(_item(dataset, int(index), name, failure[copies], errors, with_forces))
+            rows.append(structure_item(dataset, int(index), name, failure[copies], errors, with_forces))
     return rows
 
 
@@ -168,7 +179,7 @@ def gradient_rows(observation: Observation, dataset: Dataset, steps: Sequence[fl
     failure = np.maximum(observation.causes(*shape, name="displaced_failure").max(axis=(0, 1, 2)), reference.failure)
     columns = {"force_error": _root_mean_square(slope + work), "scale": _root_mean_square(work), "step": step}
     with_forces = reference.forces is not None
-    return [_item(dataset, i, GRADIENT, failure[i], _at(columns, i), with_forces) for i in range(n)]
+    return [structure_item(dataset, i, GRADIENT, failure[i], _at(columns, i), with_forces) for i in range(n)]
 
 
 def strain_rows(observation: Observation, dataset: Dataset, steps: Sequence[float]) -> list[ProbeItem]:
@@ -197,7 +208,7 @@ def strain_rows(observation: Observation, dataset: Dataset, steps: Sequence[floa
     }
     return [
         # A missing stress is no failure of the frame.
-        _item(dataset, int(index), STRAIN, failure[i], _at(columns, i), bool(np.isfinite(stress[i]).all()))
+        structure_item(dataset, int(index), STRAIN, failure[i], _at(columns, i), bool(np.isfinite(stress[i]).all()))
         for i, index in enumerate(chosen)
     ]
 
@@ -254,9 +265,10 @@ def _at(columns: Mapping[str, Float], index: int) -> dict[str, float]:
     return {name: float(column[index]) for name, column in columns.items()}
 
 
-def _item(
+def structure_item(
     dataset: Dataset, index: int, group: str, failure: NDArray[np.int8], values: Mapping[str, float], supported: bool
 ) -> ProbeItem:
+    """The item of a structure in a group; its values are NaN if a frame of it failed."""
     name, cause = dataset.table.id[index], int(np.max(failure))
     if cause:
         values = dict.fromkeys(values, np.nan)

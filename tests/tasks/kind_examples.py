@@ -301,7 +301,9 @@ def efficiency() -> KindExample:
 
 
 def physicality() -> KindExample:
-    return KindExample(KINDS["physicality"], build_physicality(), KINDS["physicality"].parameters())
+    laws = {"largest": 4, "n_ghosts": 2, "n_distant": 2, "time_steps_fs": (1.0, 0.5), "duration_fs": 4.0}
+    parameters = KINDS["physicality"].parameters.model_validate({"laws": laws})
+    return KindExample(KINDS["physicality"], build_physicality(), parameters)
 
 
 EXAMPLES: dict[str, Callable[[], KindExample]] = {

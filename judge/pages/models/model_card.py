@@ -17,6 +17,7 @@ from submissions.preflight.measured_properties import (
 from submissions.records import ModelCard, PreflightReport, StatedLabelSet
 
 NOT_STATED, NOT_MEASURED = "not stated", "not measured"
+PRECISION = "single_precision"  # metric of physicality
 _FORCES = {True: "the gradient of the energy", False: "predicted directly", None: NOT_STATED}
 _FORCES_MEASURED = {
     True: "agree with the gradient of the energy",
@@ -59,7 +60,6 @@ def card_lines(card: ModelCard, report: PreflightReport) -> tuple[CardLine, ...]
         parameters,
         forces,
         _elements(card, report),
-        CardLine("Precision", card.precision or NOT_STATED, NOT_MEASURED),
         CardLine("Dispersion", _DISPERSION[card.dispersion], NOT_MEASURED),
         _awareness("Charge", "charge awareness", report),
         _awareness("Spin", "spin awareness", report),
@@ -67,14 +67,14 @@ def card_lines(card: ModelCard, report: PreflightReport) -> tuple[CardLine, ...]
 
 
 def judged_lines(card: ModelCard, tasks: Sequence[TaskLine]) -> tuple[CardLine, ...]:
-    """The fields that only the evaluation can measure: the level of theory in each domain, and the hardware."""
+    """The fields that only the evaluation can measure: precision, the level of theory in each domain, the hardware."""
     stated = {str(domain): labels for domain, labels in card.label_sets.items()}
     domains = dict.fromkeys((*(line.task.model_domain for line in tasks), *stated))
     lines = [
         CardLine(f"Level of theory, {domain}", _labels(stated.get(domain)), _label_sets_of(domain, tasks))
         for domain in domains
     ]
-    return (*lines, CardLine("Hardware", card.hardware or NOT_STATED, _ran_on(tasks)))
+    return (_precision(card, tasks), *lines, CardLine("Hardware", card.hardware or NOT_STATED, _ran_on(tasks)))
 
 
 def _elements(card: ModelCard, report: PreflightReport) -> CardLine:
@@ -86,6 +86,19 @@ def _elements(card: ModelCard, report: PreflightReport) -> CardLine:
     if measured.unanswered:
         words += f"; no answer with {' '.join(measured.unanswered)}"
     return CardLine("Elements", stated, words, differ=any(element_differences(card, measured)))
+
+
+def _precision(card: ModelCard, tasks: Sequence[TaskLine]) -> CardLine:
+    """A model that states double precision, and answers all structures in single precision, differs."""
+    stated = card.precision or NOT_STATED
+    found = [line.result.metrics.get(PRECISION) for line in tasks if line.result is not None]
+    shares = [metric.value for metric in found if metric is not None and metric.value is not None]
+    if not shares:
+        return CardLine("Precision", stated, NOT_MEASURED)
+    share = max(shares)
+    measured = {1.0: "all answers in single precision", 0.0: "answers finer than single precision"}
+    words = measured.get(share, f"{100.0 * share:.0f} % of the answers in single precision")
+    return CardLine("Precision", stated, words, differ=card.precision == "float64" and share == 1.0)
 
 
 def _awareness(name: str, check: str, report: PreflightReport) -> CardLine:

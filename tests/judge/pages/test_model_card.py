@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from judge.disclosure.public_leaderboard import public_board
 from judge.pages.models import model_pages
 from judge.ranking.leaderboard import TakenOut
@@ -53,9 +55,27 @@ def test_charge_labels_and_hardware_are_shown(tmp_path: Path) -> None:
     assert stated["Charge"][1] == "ignores charge"
     assert stated["Spin"][1] == "a stated multiplicity is an error"
     assert stated["Precision"] == ("float32", "not measured")
+
     assert stated["Dispersion"][0] == "in the energies"
     assert stated["Level of theory, Molecules"] == ("PBE", "judged against PBE in 1 task")
     assert "In the preflight, asked again, ethanol: ΔE 0.0e+00" in page.words
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (1.0, "all answers in single precision △ differs from the statement"),
+        (0.25, "25 % of the answers in single precision"),
+        (0.0, "answers finer than single precision"),
+    ],
+)
+def test_precision_that_was_found_is_beside_what_is_stated(tmp_path: Path, share: float, words: str) -> None:
+    model = submission("alpha", precision="float64")
+    results = good_results(model, 0.2)
+    found = {"single_precision": Metric(value=share, unit="", n_items=20)}
+    results[4] = results[4].model_copy(update={"metrics": results[4].metrics | found})
+    stated = {name: rest for name, *rest in page_of(tmp_path, model, results).rows("measured-title")}
+    assert stated["Precision"] == ["float64", words]
 
 
 def test_repeated_runs(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tasks.kind import Observation, Watch
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
 from tasks.physicality.kind import Physicality, PhysicalityParameters
+from tasks.physicality.laws import FurtherLaws
 from tasks.physicality.structures import build_physicality
 
 KIND = Physicality()
@@ -22,6 +23,8 @@ KIND = Physicality()
 SMALL = PhysicalityParameters(
     n_variants=2, n_directions=2, displacements=(3e-3, 1e-3), strains=(3e-3, 1e-3), diatomics=("H", "C"), n_distances=60
 )
+FURTHER = FurtherLaws(largest=4, n_ghosts=2, n_distant=2, time_steps_fs=(0.4, 0.2, 0.1), duration_fs=6.0)
+WITH_LAWS = SMALL.model_copy(update={"laws": FURTHER})
 
 
 def part(*names: str) -> Dataset:
