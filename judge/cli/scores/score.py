@@ -15,6 +15,7 @@ from judge.cli.json_input import read_json
 from judge.cli.options import Json
 from judge.cli.output import finite, print_scores_json
 from judge.cli.scores.score_files import ml_peg_command, mlipaudit_command
+from judge.cli.scores.score_matbench import matbench_command
 from judge.cli.scores.score_suite import suite_command
 from judge.config import UsageError
 from scoring import Release, Term, load_release, packaged_releases
@@ -27,6 +28,7 @@ app = typer.Typer(no_args_is_help=True)
 app.command("suite")(suite_command)
 app.command("ml-peg")(ml_peg_command)
 app.command("mlipaudit")(mlipaudit_command)
+app.command("matbench")(matbench_command)
 
 
 @app.command("lambench")

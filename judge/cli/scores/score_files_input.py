@@ -1,4 +1,4 @@
-"""Reads the files of `judge score ml-peg` and `judge score mlipaudit`. Their layout is in docs/scoring-files.md."""
+"""Reads the files of `judge score ml-peg`, `mlipaudit` and `matbench`. Their layout is in docs/scoring-files.md."""
 
 from __future__ import annotations
 
@@ -76,7 +76,17 @@ class MlipAuditFile(_Read):
     models: dict[Name, MlipAuditModel] = Field(min_length=1)
 
 
-_File = TypeVar("_File", MlPegFile, MlipAuditFile)
+class MatbenchModel(_Read):
+    metrics: dict[Name, dict[Name, MetricOfModel]]
+    excluded_elements: Count = 0
+    predictions: str = ""
+
+
+class MatbenchFile(_Read):
+    models: dict[Name, MatbenchModel] = Field(min_length=1)
+
+
+_File = TypeVar("_File", MlPegFile, MlipAuditFile, MatbenchFile)
 
 
 def read_table(kind: type[_File], path: Path) -> _File:
