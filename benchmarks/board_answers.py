@@ -25,16 +25,18 @@ from benchmarks.board_tasks import (
 from judge.evaluation.plan import Unit
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Kind, Observation, Parameters
+from tasks.kinds.conductivity_items import measured_errors
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.property_errors import property_measurement, references
 from tasks.physicality.kind import PhysicalityParameters
 from tasks.physicality.measures import DIATOMICS, METRICS, ProbeItem, as_items, diatomic_rows, metrics
 from tasks.simulation.diatomics import distances
+from tasks.simulation.heat_transport import ModeConductivity
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause
 
 FAILURES = (Cause.ERROR, Cause.NON_FINITE, Cause.UNSUPPORTED, Cause.OUT_OF_MEMORY)
-READY = ("elasticity", "phonons", "physicality")
+READY = ("elasticity", "phonons", "physicality", "thermal_conductivity")
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class _Ready:
         if isinstance(parameters, PhysicalityParameters):
             items = _laws(observation, dataset, parameters)
             return Measurement(metrics(items), items)
+        if dataset.table.conductivities:
+            return _measured_conductivities(observation, dataset, dataset.label_set(label_set))
         properties, crystals = PROPERTIES[self.name], dataset.table.crystals
         chosen = dataset.label_set(label_set)
         reference = references(crystals, chosen, properties)
@@ -137,6 +141,19 @@ def _relative(case: ModelCase) -> Observation:
     n, p = len(crystals), len(PROPERTIES[case.unit.kind.name])
     errors = np.stack([case.errors(n) for _ in range(p)], axis=1)
     return Observation({"relative": 0.5 * errors, "failure": case.failure(n)})
+
+
+def _conductivities(case: ModelCase) -> Observation:
+    n = len(case.dataset.frames)
+    return Observation({"relative": case.errors(n), "failure": case.failure(n)})
+
+
+def _measured_conductivities(observation: Observation, dataset: Dataset, label_set: str) -> Measurement:
+    rows, cause = dataset.table.conductivities, observation.causes(len(dataset.frames))
+    kappa = np.exp(observation.array("relative", (len(cause),))) * [row.reference[label_set].kappa for row in rows]
+    none = np.zeros((0, 3))
+    ends = {i: ModeConductivity(float(kappa[i]), np.zeros(0, np.int64), none) for i in np.flatnonzero(cause == 0)}
+    return measured_errors(rows, label_set, ends, cause)
 
 
 def _physicality(case: ModelCase) -> Observation:
@@ -325,4 +342,5 @@ _OBSERVED: dict[str, Callable[[ModelCase], Observation]] = {
     "nve": _dynamics,
     "efficiency": _times,
     "physicality": _physicality,
+    "thermal_conductivity": _conductivities,
 }

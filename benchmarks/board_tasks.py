@@ -16,6 +16,8 @@ from ase.data import atomic_numbers
 from benchmarks.board_runs import RUN, systems
 from tasks.datasets.card import (
     Card,
+    Conductivity,
+    ConductivityReference,
     Crystal,
     Curve,
     CurveReference,
@@ -126,7 +128,7 @@ TEMPLATES: tuple[tuple[Template, ...], ...] = (
         *_of_kind("relaxed_structures", crystals=("formation",)),
         *_of_kind("reaction_paths", molecules=("saddles",)),
     ),
-    tuple(_of_kind("diatomics", crystals=("pair-curves",))),
+    (*_of_kind("diatomics", crystals=("pair-curves",)), *_of_kind("thermal_conductivity", crystals=("heat",))),
 )
 
 
@@ -176,6 +178,7 @@ def make_dataset(template: Template, public: bool) -> Dataset:
         "relaxed_structures": _differences,
         "reaction_paths": _paths,
         "diatomics": _pairs,
+        "thermal_conductivity": _conductivities,
     }.get(template.kind, _plain)
     sets = () if template.kind in UNLABELLED else LABEL_SETS[template.domain]
     sets = sets[: 1 + int(rng.integers(0, 2))]
@@ -312,6 +315,18 @@ def _crystals(template: Template, n: int, sets: tuple[str, ...], rng: np.random.
         reference = {name: {p: v * (1 + 0.03 * k) for p, v in values.items()} for k, name in enumerate(sets)}
         rows.append(Crystal(id=id, group=group, cluster=cluster, structure=i, reference=reference))
     return frames, _table(template, n, crystals=rows)
+
+
+def _conductivities(
+    template: Template, n: int, sets: tuple[str, ...], rng: np.random.Generator
+) -> tuple[Frames, Table]:
+    """Without modes."""
+    rows = []
+    for i, (id, group, cluster) in enumerate(zip(*_names(n, template.name, rng), strict=True)):
+        kappa = float(np.exp(rng.normal(2.0, 1.5)))
+        reference = {name: ConductivityReference(kappa=kappa * (1 + 0.05 * k)) for k, name in enumerate(sets)}
+        rows.append(Conductivity(id=id, group=group, cluster=cluster, structure=i, reference=reference))
+    return _structures(template.domain, [4] * n, rng), _table(template, n, conductivities=rows)
 
 
 def _systems(template: Template, n: int, sets: tuple[str, ...], rng: np.random.Generator) -> tuple[Frames, Table]:

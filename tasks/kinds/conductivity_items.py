@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.datasets.card import Conductivity, ConductivityReference
-from tasks.metrics.averages import Average
+from tasks.metrics.averages import Average, parts_by_group
 from tasks.metrics.contributions import stored_column
+from tasks.metrics.measurement import Measurement, items_of
 from tasks.metrics.metric import Metric
 from tasks.simulation.force_sets import ORDERS, CrystalForces, SymmetryEnd
 from tasks.simulation.heat_transport import (
@@ -78,6 +79,21 @@ def _solution(forces: CrystalForces, numbers: Int, matrices: SupercellMatrices, 
     except PhonopyPanicked:
         end = SymmetryEnd.COMPLETE
     return {"end": np.array(end, np.int64)}
+
+
+def measured_errors(
+    rows: Sequence[Conductivity],
+    label_set: str,
+    ends: Mapping[int, ModeConductivity | SymmetryEnd],
+    failure: NDArray[np.int8],
+) -> Measurement:
+    """The metrics and items of what was solved; arguments as for `item_columns`."""
+    cause, columns = item_columns(rows, label_set, ends, failure)
+    items = items_of(rows, cause, columns)
+    averages = mean_errors(columns)
+    metrics = {average.name: metric_of(average) for average in averages}
+    metrics["srd"] = mean_difference(columns)
+    return Measurement(metrics, items, {}, parts_by_group(averages, items.group))
 
 
 def item_columns(

@@ -35,11 +35,11 @@ from pydantic import PositiveFloat
 
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
-from tasks.kinds.conductivity_items import item_columns, mean_difference, mean_errors, metric_of, solved
-from tasks.metrics.averages import contributions_to, parts_by_group
+from tasks.kinds.conductivity_items import mean_errors, measured_errors, solved
+from tasks.metrics.averages import contributions_to
 from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.kind_metric import Better, KindMetric
-from tasks.metrics.measurement import Items, Measurement, items_of
+from tasks.metrics.measurement import Items, Measurement
 from tasks.model.calculator import BatchCalculator, ItemFailed
 from tasks.observing.answer_log import LoggedAnswers
 from tasks.simulation.displaced_supercells import supercell_sizes
@@ -197,12 +197,7 @@ class ThermalConductivity:
             )
             for index in sorted({row.structure for row in rows} & answered.keys())
         }
-        cause, columns = item_columns(rows, chosen, ends, observation.causes(len(frames)))
-        items = items_of(rows, cause, columns)
-        averages = mean_errors(columns)
-        metrics = {average.name: metric_of(average) for average in averages}
-        metrics["srd"] = mean_difference(columns)
-        return Measurement(metrics, items, {}, parts_by_group(averages, items.group))
+        return measured_errors(rows, chosen, ends, observation.causes(len(frames)))
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
         """To all metrics but the difference with its sign."""

@@ -20,7 +20,6 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from ase import Atoms
-from ase.build import fcc111, molecule
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
 
@@ -112,6 +111,8 @@ def _moved(structure: Frames, step: float) -> Frames:
 
 
 def _distant(laws: FurtherLaws, rng: np.random.Generator) -> Frames:
+    from ase.build import molecule  # takes long to import, and pages never need it
+
     alone: Atoms = molecule("CH3COCH3")
     alone.info.clear()
     alone.set_cell([BOX] * 3)
@@ -134,6 +135,8 @@ def _direction(rng: np.random.Generator) -> Float:
 
 
 def _slabs(rng: np.random.Generator) -> Frames:
+    from ase.build import fcc111
+
     first, second = (fcc111(metal, SLAB_SIZE, a=LATTICE) for metal in METALS)
     height = float(np.ptp(first.positions[:, 2])) + GAP
     second.positions[:, 2] += height

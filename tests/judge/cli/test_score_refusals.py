@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from judge.cli.scores.score_files_input import MatbenchFile
 from tests.judge.cli.score_tables import FEW, FULL, ML_PEG, WHOLE, JudgeScore, items, metric, models
 
 
@@ -118,5 +119,7 @@ def test_bad_options_and_facts_get_one_line(
 def test_the_layouts_in_the_documentation_are_read(judge_score: JudgeScore) -> None:
     text = (Path(__file__).parents[3] / "docs" / "scoring-files.md").read_text(encoding="utf-8")
     layouts = re.findall(r"```json\n(.*?)```", text, flags=re.DOTALL)
-    for scheme, layout in zip(("ml-peg", "mlipaudit"), layouts, strict=True):
+    *ranked, combined = layouts
+    for scheme, layout in zip(("ml-peg", "mlipaudit"), ranked, strict=True):
         assert judge_score(scheme, layout, "--json", "--packaged").data["models"]["my-model"]["rank"] == 1
+    assert MatbenchFile.model_validate_json(combined).models["my-model"].predictions == "wbm.csv"
