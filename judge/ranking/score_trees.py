@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from scoring import Node, Term, explain_all
 from scoring.clusters import ClusterSums
-from scoring.ml_peg import explained_with_best
 from scoring.names import ML_PEG
+from scoring.term import explained_with_best
 
 
 @dataclass(frozen=True)

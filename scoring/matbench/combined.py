@@ -15,31 +15,24 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from scoring.errors import ScoringError
 from scoring.matbench.facts import CombinedScore, MatbenchFacts
-from scoring.ml_peg import explained_with_best
-from scoring.ml_peg.facts import MetricFacts
-from scoring.ml_peg.normalisers import NORMALISERS
+from scoring.metric_facts import MetricFacts
 from scoring.names import Variant
-from scoring.term import Term, explain
-from scoring.tree import Float, Leaf, Node, RawMetric, Scale
+from scoring.normalisers import NORMALISERS, BetweenThresholds
+from scoring.term import Term, explain, explained_with_best
+from scoring.tree import Float, Leaf, Node, RawMetric
 
 
 @dataclass(frozen=True)
-class ShareBetweenThresholds(Scale):
-    """The values normalised by the entry `normaliser` of `NORMALISERS`, times a share."""
+class ShareBetweenThresholds(BetweenThresholds):
+    """The normalised values, times a share."""
 
     name = "between thresholds, times a share"
-    normaliser: str
-    good: float
-    bad: float
     share: float
 
     def __call__(self, values: Float) -> Float:
-        result = self.share * NORMALISERS[self.normaliser].function(values, self.good, self.bad)
-        return np.where(np.isfinite(values), result, 0.0)
+        return self.share * super().__call__(values)
 
 
 def combined_score(
@@ -96,7 +89,7 @@ def _leaf(
     if share < 1.0:
         stated += (("share of elements", share),)
         rule += f", times {share:.4g}, the share of elements that are not left out"
-    scale = ShareBetweenThresholds(facts.normaliser, facts.good, facts.bad, share)
+    scale = ShareBetweenThresholds(facts.normaliser, facts.good, facts.bad, finite_only=True, share=share)
     leaf = Leaf(raw._replace(task=score, metric=name, value=value, unit=facts.unit, facts=stated), scale)
     return Node(name, rule, facts.weight, leaf=leaf)
 

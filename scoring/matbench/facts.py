@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, PositiveInt
 
-from scoring.ml_peg.facts import MetricFacts
+from scoring.metric_facts import MetricFacts
 from scoring.release_files import ReleasePart, load, packaged
 
 MATBENCH = "matbench-discovery"
@@ -24,8 +24,8 @@ class CombinedScore(ReleasePart):
     """A combined score.
 
     Args:
-        elements: of which a model may leave some out: the score is multiplied by the share of the others. None: the
-            score has no such factor.
+        elements: their number. A model may leave some out; the score is multiplied by the share of the others. None:
+            the score has no such factor.
     """
 
     title: str

@@ -25,14 +25,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scoring.errors import ScoringError
-from scoring.ml_peg.facts import MetricFacts, MlPegFacts
+from scoring.metric_facts import MetricFacts
+from scoring.ml_peg.facts import MlPegFacts
 from scoring.ml_peg.levels import Mismatch, mismatches
-from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
 from scoring.names import Variant
-from scoring.term import Term, explain, explain_all
+from scoring.normalisers import NORMALISERS, BetweenThresholds
+from scoring.term import Term, explain, explained_with_best
 from scoring.tree import Key, Leaf, Node, RawMetric
 
 OVERALL = "overall"
@@ -207,27 +208,3 @@ def _check_metric(where: str, measured: RawMetric, facts: MetricFacts) -> None:
         raise ScoringError(f"{where}: value: an error of {measured.value} is below zero: give its magnitude")
     if not 0 <= measured.n_failed <= measured.n_items:
         raise ScoringError(f"{where}: n_failed: {measured.n_failed} of {measured.n_items} items: count them again")
-
-
-def explained_with_best(trees: Mapping[str, Node]) -> dict[str, Term]:
-    """By model, the values of its `corrected` tree.
-
-    `value`, by which models are ranked, counts a missing metric as 0. `at_best` counts it as 1, and is None if nothing
-    with a weight is missing. Every level has both; they are 0 and 1 if a model has no metric at all.
-    """
-    terms = explain_all(trees)
-    incomplete = {model: tree for model, tree in trees.items() if any(leaf.raw.value is None for leaf in tree.leaves)}
-    best = explain_all({model: _with_missing_as_good(tree) for model, tree in incomplete.items()})
-    return terms | {model: _with_best(terms[model], term) for model, term in best.items()}
-
-
-def _with_missing_as_good(node: Node) -> Node:
-    return replace(node, absent=1.0, parts=tuple([_with_missing_as_good(part) for part in node.parts]))
-
-
-def _with_best(term: Term, best: Term) -> Term:
-    parts = tuple(map(_with_best, term.parts, best.parts))
-    incomplete = term.raw is not None and term.raw.value is None
-    incomplete = incomplete or any(part.at_best is not None and part.share > 0 for part in parts)
-    at_best = 1.0 if best.value is None else best.value
-    return replace(term, value=term.value or 0.0, at_best=at_best if incomplete else None, parts=parts)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from scoring import RawMetric
 from scoring.ml_peg import MlPegFacts, ml_peg_score
-from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
 from scoring.names import Variant
+from scoring.normalisers import NORMALISERS, BetweenThresholds
 from scoring.tree import Key
 
 Values = dict[Key, float | None]

@@ -11,8 +11,8 @@ from scoring import Node, RawMetric
 from scoring.lambench.answers import RelativeError
 from scoring.lambench.efficiency import Speed
 from scoring.lambench.instability import Decades
-from scoring.ml_peg.normalisers import BetweenThresholds
 from scoring.mlipaudit.tree import Share
+from scoring.normalisers import BetweenThresholds
 from scoring.tree import AsItIs, How, Leaf, Scale
 
 SCALES: Mapping[str, type[Scale]] = {
