@@ -11,8 +11,8 @@ measuring.
 | --- | --- |
 | `srme` | 2 Σ_qs \\|κ(q,s) − κ₀(q,s)\\| / Σ_q w_q / (κ + κ₀), modes paired by index |
 | `sre`, `srd` | 2 \\|κ − κ₀\\| / (κ + κ₀); with its sign, without failure cost |
-| `imaginary_percent` | share with an imaginary frequency, of which no third order is asked |
-| `broken_percent` | share that relaxes into another space group, of which nothing more is asked |
+| `imaginary_percent` | share with an imaginary frequency; the third order is then not asked |
+| `broken_percent` | share that relaxes into another space group; nothing more is then asked |
 | `failed_percent` | share without a conductivity |
 
 References without modes have `sre` alone.

@@ -113,8 +113,8 @@ def supercell_arrays(frames: Frames, done: Sequence[Done[Supercells]]) -> Mappin
     }
 
 
-def read_supercells(observation: Observation, frames: Frames, supercell: Int) -> Iterator[tuple[int, Supercells]]:
-    """The index of each crystal that did not fail, and the stored answers on its supercells.
+def read_relaxed(observation: Observation, frames: Frames) -> tuple[Float, Float, Int]:
+    """(n, 3, 3) cells and (N, 3) positions of the relaxed crystals [Å], and the indices of those that did not fail.
 
     Raises:
         ValueError: the observation is not of these structures; the line names the array.
@@ -122,8 +122,17 @@ def read_supercells(observation: Observation, frames: Frames, supercell: Int) ->
     n = len(frames)
     cell = observation.array("cell", (n, 3, 3))
     positions = observation.array("positions", frames.positions.shape)
-    counts = observation.array("n_displacements", (n,), np.int64)
-    answered: Int = np.flatnonzero(observation.causes(n) == 0)
+    return cell, positions, np.flatnonzero(observation.causes(n) == 0)
+
+
+def read_supercells(observation: Observation, frames: Frames, supercell: Int) -> Iterator[tuple[int, Supercells]]:
+    """The index of each crystal that did not fail, and the stored answers on its supercells.
+
+    Raises:
+        ValueError: the observation is not of these structures; the line names the array.
+    """
+    cell, positions, answered = read_relaxed(observation, frames)
+    counts = observation.array("n_displacements", (len(frames),), np.int64)
     if (counts[answered] < 1).any() or counts.sum() != counts[answered].sum():
         raise ValueError("observation: n_displacements: does not fit failure")
     sizes = supercell_sizes(frames, supercell)[answered]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tasks.kind import Observation
 from tasks.model.calculator import BatchCalculator, ItemFailed
+from tasks.simulation.displaced_supercells import read_relaxed
 from tasks.simulation.heat_transport import SupercellMatrices, phono3py_crystal
 from tasks.simulation.vibrations import phonopy_panics
 from tasks.structures.frames import Float, Frames, Int
@@ -25,7 +26,7 @@ ORDERS = ("second", "third")
 
 
 class ForceSet(NamedTuple):
-    """Forces on d supercells of s atoms, in each of which one atom or two are displaced.
+    """Forces on d supercells of s atoms; each has one atom or two displaced.
 
     Args:
         atom: (d, 2) the displaced atoms of the supercell; `NO_ATOM` in place of a second one.
@@ -187,11 +188,8 @@ def read_forces(observation: Observation, frames: Frames, sizes: Mapping[str, In
     Raises:
         ValueError: the observation is not of these structures; the line names the array.
     """
-    n = len(frames)
-    cell = observation.array("cell", (n, 3, 3))
-    positions = observation.array("positions", frames.positions.shape)
-    ends = observation.array("end", (n,), np.int8)
-    answered = np.flatnonzero(observation.causes(n) == 0).tolist()
+    cell, positions, found = read_relaxed(observation, frames)
+    ends, answered = observation.array("end", (len(frames),), np.int8), found.tolist()
     if ends.size and not (ends.min() >= 0 and ends.max() <= max(SymmetryEnd)):
         raise ValueError("observation: end has codes that name no end")
     second, third = (_read_sets(observation, order, answered, sizes[order]) for order in ORDERS)

@@ -1,7 +1,7 @@
 """Keeps solutions that take minutes on this machine, so that a second measurement with other labels does not.
 
-A solution is found by the sha256 of all that it was computed from. Without a folder nothing is kept: whoever verifies a
-result computes it again.
+A solution is found by the sha256 of all that it was computed from. Without a folder nothing is kept: a verification
+computes it again.
 """
 
 from __future__ import annotations

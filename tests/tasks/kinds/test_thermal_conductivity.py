@@ -21,7 +21,13 @@ from tasks.datasets.card import Card, Conductivity, ConductivityReference, Label
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation, Watch
 from tasks.kinds.conductivity_items import WORST, conductivity_errors
-from tasks.kinds.thermal_conductivity import ThermalConductivity, ThermalConductivityParameters, matrices_of
+from tasks.kinds.thermal_conductivity import (
+    ThermalConductivity,
+    ThermalConductivityParameters,
+    matrices_of,
+    relaxed_in_stages,
+    space_group,
+)
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.force_sets import ask_third_order, read_forces
@@ -34,6 +40,7 @@ from tasks.simulation.heat_transport import (
     set_second_order,
     set_third_order,
 )
+from tasks.simulation.relaxation import Freedom, Relaxation, last_iterate
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause, Predictions, Properties
 
@@ -268,8 +275,31 @@ class Sheared(EMT):
 def test_a_relaxation_into_another_space_group_ends_with_the_first_stage() -> None:
     """In the second stage the symmetry is not kept; what it breaks is left out, as κ_SRME has it."""
     crystal = small()._replace(model=Sheared())
-    measurement = measured(crystal, observed(crystal))
-    assert measurement.items.columns["broken"][0] == 0.0
+    model, parameters = InProcessCalculator(crystal.model), crystal.parameters
+    first, kept = relaxed_in_stages(crystal.atoms, parameters.model_copy(update={"stages": 1}), model)
+    freedom = Freedom("full", parameters.strains, keep_symmetry=False)
+    second = last_iterate(first, model, parameters.relaxation, freedom).atoms
+    assert (kept, space_group(second) == space_group(crystal.atoms)) == (True, False)
+    observation = observed(crystal)
+    assert np.array_equal(observation.arrays["cell"][0], first.cell.array)
+    assert np.array_equal(observation.arrays["positions"], first.positions)
+    assert measured(crystal, observation).items.columns["broken"][0] == 0.0
+
+
+def test_a_crystal_that_relaxes_into_another_space_group_costs_two_and_is_asked_no_more() -> None:
+    """Stretched copper is tetragonal; relaxed, it is cubic."""
+    atoms = bulk("Cu", cubic=True)
+    atoms.set_cell(atoms.cell.array * [1.0, 1.0, 1.02], scale_atoms=True)
+    crystal = small()._replace(atoms=atoms)
+    tight = Relaxation(optimizer="FIRE", fmax=1e-8, max_steps=3000)
+    observation = observed(crystal, ThermalConductivityParameters(relaxation=tight))
+    groups = [space_group(atoms), space_group(relaxed(crystal, observation))]
+    assert groups == [139, 225]
+    assert (observation.arrays["n_second"][0], observation.arrays["n_third"][0]) == (0, 0)
+    measurement = measured(crystal, observation)
+    assert measurement.metrics["srme"].charged == WORST
+    assert shares(measurement.items.columns) == pytest.approx([1.0, np.nan, 1.0], nan_ok=True)  # imaginary: not asked
+    assert measurement.items.failures() == {Cause.UNSTABLE: 1}
 
 
 class TwentyMilliseconds:
