@@ -1,13 +1,14 @@
-"""Thermal conductivities of CHGNet through its container come out as Matbench Discovery published them."""
+"""Thermal conductivities of CHGNet and SevenNet-0 through their containers come out as published."""
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from sandbox.driver import Question
+from sandbox.driver import Image, Question
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.limits import Limits
 from sandbox.verdict import Verdict
@@ -27,6 +28,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.data, pytest.mark.soak, pytest.mar
 KIND, PARAMETERS = ThermalConductivity(), ThermalConductivityParameters()
 LIMITS = Limits(startup_s=120, memory_bytes=12 << 30)  # 512 atoms of lithium hydride take more than 8 GiB
 WITHIN, SRME_WITHIN = 0.01, 0.005
+ROOT = Path(__file__).parents[3]
 
 
 def published() -> dict[str, dict[str, float]]:
@@ -52,14 +54,14 @@ def only(dataset: Dataset, name: str) -> Dataset:
     return Dataset(dataset.card, dataset.frames.take([index]), table, {}, conditions)
 
 
-def judged(driver: DockerDriver, dataset: Dataset) -> dict[str, float]:
-    """The columns of the one crystal, by CHGNet in its container."""
+def judged(driver: DockerDriver, image: Image, dataset: Dataset) -> dict[str, float]:
+    """The columns of the one crystal, by the model in the image."""
 
     def body(remote: RemoteCalculator) -> Observation:
         return KIND.observe(dataset.structures, PARAMETERS, remote, Watch(time.monotonic))
 
     question = Question("Inorganic Materials", "PBE")
-    outcome = run_session(driver, example(driver, "chgnet"), LIMITS, question, body)
+    outcome = run_session(driver, image, LIMITS, question, body)
     assert outcome.verdict is Verdict.OK, outcome
     assert outcome.value is not None
     columns = KIND.measure(outcome.value, dataset, PARAMETERS, None).items.columns
@@ -74,7 +76,7 @@ def judged(driver: DockerDriver, dataset: Dataset) -> dict[str, float]:
 def test_conductivity_and_its_error_are_the_published_ones(
     driver: DockerDriver, crystals: Dataset, crystal: str
 ) -> None:
-    columns, right = judged(driver, only(crystals, crystal)), published()[crystal]
+    columns, right = judged(driver, example(driver, "chgnet"), only(crystals, crystal)), published()[crystal]
     assert columns["kappa"] == pytest.approx(right["kappa"], rel=WITHIN)
     assert columns["srme"] == pytest.approx(right["srme"], abs=SRME_WITHIN)
 
@@ -85,6 +87,20 @@ def test_conductivity_and_its_error_are_the_published_ones(
     ids=["ZnTe", "LiH", "RbH", "AgCl", "LiI"],
 )
 def test_imaginary_modes_are_the_published_ones(driver: DockerDriver, crystals: Dataset, crystal: str) -> None:
-    columns = judged(driver, only(crystals, crystal))
+    columns = judged(driver, example(driver, "chgnet"), only(crystals, crystal))
     assert published()[crystal] == {"imaginary": 1.0}
     assert (columns["imaginary"], columns["failed"]) == (1.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def sevennet(driver: DockerDriver) -> Image:
+    subprocess.run([ROOT / "setup/images.sh", "sevennet"], check=True)
+    return example(driver, "sevennet")
+
+
+@pytest.mark.parametrize(("crystal", "kappa"), [("mp-22903", 1.2319), ("mp-23251", 0.8794)], ids=["RbI", "KBr"])
+def test_conductivities_of_sevennet_are_the_published_ones(
+    driver: DockerDriver, sevennet: Image, crystals: Dataset, crystal: str, kappa: float
+) -> None:
+    """[W/m/K], as the benchmark κ_SRME has them (arXiv:2408.00755)."""
+    assert judged(driver, sevennet, only(crystals, crystal))["kappa"] == pytest.approx(kappa, rel=WITHIN)
