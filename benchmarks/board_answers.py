@@ -1,8 +1,8 @@
 """Observations of invented models. The kinds measure them in the same way as real ones.
 
 The error of a model at an item is its quality × the difficulty of the item for all models × random noise. Some kinds
-have large observations and few numbers in the end (elasticity, phonons, physicality). They get these numbers instead:
-see `ready`.
+have large observations and few numbers in the end (elasticity, phonons, conductivities, physicality). They get these
+numbers instead: see `ready`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The judge keeps solutions of transport equations for its measurements; whoever verifies a result solves anew."""
+"""The judge keeps solutions of transport equations for its measurements; a verification solves again."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ ANSWERS = [
     f"{name}{array}"
     for name in ("", "variant_", "displaced_", "strained_", "stressed_", "diatomic_", "moved_", "distant_", "slab_")
     for array in ("energy", "failure")
-    if array == "failure" or name not in ("stressed_", "moved_", "distant_")  # of which nothing is made
+    if array == "failure" or name not in ("stressed_", "moved_", "distant_")  # nothing is made of these
 ]
 ANSWERS += ["forces", "variant_forces", "diatomic_forces", "stressed_stress", "moved_forces", "time_step_failure"]
 
