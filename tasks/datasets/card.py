@@ -156,10 +156,12 @@ class Summand(CardPart):
 
     Args:
         structure: index of the structure.
+        alternatives: other structures, of which the lowest in energy takes part: the conformers of a molecule.
     """
 
     structure: Index
     coefficient: FiniteFloat
+    alternatives: tuple[Index, ...] = later(())
 
 
 class Difference(TableItem):
@@ -168,11 +170,13 @@ class Difference(TableItem):
     Args:
         quantity: its name, if a data set has several quantities (`barrier`, `reaction energy`).
         area: [Å²] by which the sum is divided (interfaces, surfaces); None: it is not.
+        weight: of its absolute error in a weighted mean; None: it has none.
         reference: [eV], or [eV/Å²] if there is an area.
     """
 
     quantity: str = ""
     area: Positive | None = None
+    weight: Positive | None = later(None)
     terms: tuple[Summand, ...] = Field(min_length=1)
     reference: dict[str, FiniteFloat]
 

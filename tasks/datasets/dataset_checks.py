@@ -75,7 +75,7 @@ def check_table(card: Card, table: Table, n: int) -> None:
             if isinstance(item, SimulatedSystem):  # see `tasks.datasets.system_checks`
                 continue
             if isinstance(item, Difference):
-                used = [term.structure for term in item.terms]
+                used = [index for term in item.terms for index in (term.structure, *term.alternatives)]
             elif isinstance(item, MinimumEnergyPath):
                 used = [item.path]  # there are at least as many structures as paths
             else:

@@ -14,6 +14,8 @@ no area, else per area (eV/Å², meV/Å², J/m², mJ/m²). The reference is `ref
 The sum is divided by `area_angstrom2`: twice the cross-section if a cell has two surfaces. `quantity` distinguishes
 barriers from reaction energies. Reactions of one `cluster` are correlated; without one each stands for itself. A sum in
 which atoms appear or vanish is refused, unless it is `unbalanced` on purpose (a bare proton has no energy to add).
+A term may name `alternatives`, other structures of the same atoms: the one that the model finds lowest takes part. A
+reaction may state the `weight` of its error, for the metric `wtmad`.
 
 `tasks.kinds.energy_differences` shows how vacancies, interfaces, cleavage, conformers and the like are written.
 """
@@ -54,6 +56,7 @@ class StatedTerm(CardPart):
 
     structure: str
     coefficient: FiniteFloat
+    alternatives: tuple[str, ...] = ()
 
 
 class StatedReaction(StatedItem):
@@ -63,6 +66,7 @@ class StatedReaction(StatedItem):
     terms: tuple[StatedTerm, ...]
     quantity: str = ""
     area_angstrom2: Positive | None = None
+    weight: Positive | None = None
     reference_kcal_per_mol: FiniteFloat | None = None
     reference: FiniteFloat | None = None
     references: dict[str, FiniteFloat] | None = None
@@ -99,9 +103,18 @@ def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) 
         difference = _difference(reaction, index, reference, where)
         if not reaction.unbalanced:
             check_balance(difference, structures.frames, where)
+        _check_alternatives(difference, structures.frames, where)
         differences.append(difference)
     table = structures.table(differences)
     return Dataset(with_periodicity(card, structures.frames), structures.frames, table, {})
+
+
+def _check_alternatives(difference: Difference, frames: Frames, where: str) -> None:
+    """Structures of which the lowest takes part have the same atoms, in any order."""
+    for term in difference.terms:
+        atoms = [np.sort(frames.between(i, i + 1).numbers) for i in (term.structure, *term.alternatives)]
+        if not all(np.array_equal(atoms[0], others) for others in atoms[1:]):
+            raise DatasetError(f"{where}: terms: alternatives: must have the atoms of their structure")
 
 
 def check_balance(difference: Difference, frames: Frames, where: str) -> None:
@@ -147,9 +160,9 @@ def _reference(stated: StatedReaction, unit: str, card: Card, where: str) -> dic
 def _difference(
     stated: StatedReaction, index: Mapping[str, int], reference: dict[str, float], where: str
 ) -> Difference:
-    for term in stated.terms:
-        if term.structure not in index:
-            raise DatasetError(f"{where}: terms: there is no structure {term.structure!r}")
+    for name in (name for term in stated.terms for name in (term.structure, *term.alternatives)):
+        if name not in index:
+            raise DatasetError(f"{where}: terms: there is no structure {name!r}")
     with dataset_faults(where):
         return Difference(
             id=stated.id,
@@ -157,6 +170,14 @@ def _difference(
             cluster=stated.cluster or stated.id,
             quantity=stated.quantity,
             area=stated.area_angstrom2,
-            terms=tuple(Summand(structure=index[t.structure], coefficient=t.coefficient) for t in stated.terms),
+            weight=stated.weight,
+            terms=tuple(
+                Summand(
+                    structure=index[t.structure],
+                    coefficient=t.coefficient,
+                    alternatives=tuple(index[name] for name in t.alternatives),
+                )
+                for t in stated.terms
+            ),
             reference=reference,
         )

@@ -19,9 +19,24 @@ Metrics are in the parameter `unit`: `mae` and `rmse`, or `<quantity>_mae` and `
 several quantities; MAE by group as parts. With a `tolerance`, `<quantity>_off_percent` is the share of items that are
 off by more, over all and by group (`<quantity>_off_percent:<group>`).
 
+A task may ask for more (`statistics`, `weighting`); each is named after its quantity, as `mae` is:
+
+| metric | what it is |
+| --- | --- |
+| `spearman` | rank correlation of prediction and reference in a group, mean over groups |
+| `lowest_found_percent` | groups whose lowest member is predicted to be the lowest |
+| `own_minimum_mae` | errors of the energies above the lowest of the group, each side having its own lowest |
+| `group_rmse` | root mean square error in a group, mean over groups |
+| `r2` | 1 − Σ error² / Σ (reference − mean reference)²; up to 1, and below 0 if the mean does better |
+| `wtmad` | mean of weight × absolute error, with the weights of the table |
+| `wtmad2` | WTMAD-2: a group weighs 56.84 kcal/mol over its mean absolute reference (doi:10.1039/C7CP04913G) |
+
+In an order of conformers the structure that all items of a group subtract is a member too, at zero.
+
 Failure cost: a structure that fails fails every item that uses it, and no item is left out. A failed item costs W, ten
 times the metric's baseline, at which errors are clipped; in a share it counts as off. The baseline is the model that
-answers zero to everything; if its share is 0 %, the metric has no baseline.
+answers zero to everything; if its share is 0 %, the metric has no baseline. A group with a failed item has the worst
+order (`spearman` −1, lowest not found), and each of its items costs W in `own_minimum_mae`.
 """
 
 from __future__ import annotations
@@ -32,14 +47,26 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import PositiveInt, model_validator
 
 from tasks.datasets.card import Difference, Positive
+from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
+from tasks.kinds.difference_statistics import (
+    WEIGHTINGS,
+    QuantityRows,
+    Statistic,
+    Weighting,
+    above_minimum,
+    group_metrics,
+    own_minimum,
+    weighted_error,
+    weights_of,
+)
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
-from tasks.metrics.kind_metric import KindMetric
+from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, ItemTerms, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
@@ -59,16 +86,24 @@ class EnergyDifferencesParameters(Parameters):
         unit: of metrics and items, of the tolerance, and of baselines that the card states.
         tolerance: the share of items that are off by more is a metric; None: it is not.
         tolerance_quantity: the quantity of that share; may be left out if the data set has one quantity.
+        statistics: further metrics, as above.
+        lowest: `spearman` is over so many members of each group, the lowest at the reference; None: over all.
+        weighting: of `wtmad` or `wtmad2`; None: neither is measured.
     """
 
     unit: Unit = "eV"
     tolerance: Positive | None = None
     tolerance_quantity: str = ""
+    statistics: tuple[Statistic, ...] = later(())
+    lowest: PositiveInt | None = later(None)
+    weighting: Weighting | None = later(None)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         if self.tolerance_quantity and self.tolerance is None:
             raise ValueError("tolerance_quantity is stated without a tolerance")
+        if self.lowest is not None and "spearman" not in self.statistics:
+            raise ValueError('lowest: is of the statistic "spearman", which is not asked for')
         return self
 
 
@@ -77,7 +112,7 @@ class EnergyDifferences(AsksEachStructure):
 
     name: str = "energy_differences"
     observe_version: int = 2
-    measure_version: int = 4  # since 4 the items state which of them the trivial model has off
+    measure_version: int = 5  # since 5 the root mean square error is given by group, too
     parameters: type[Parameters] = EnergyDifferencesParameters
     traits: Traits = Traits(
         title="energy differences",
@@ -94,6 +129,11 @@ class EnergyDifferences(AsksEachStructure):
             KindMetric("*off_percent", unit="%", scored=True),
             KindMetric("rmse", "Root mean square error"),
             KindMetric("*_rmse"),
+            KindMetric("*wtmad", "Weighted mean absolute error"),
+            KindMetric("*wtmad2", "WTMAD-2"),
+            KindMetric("*spearman", "Rank correlation in a group (Spearman's ρ)", "", Better.HIGHER),
+            KindMetric("*lowest_found_percent", "Groups whose lowest member is found", "%", Better.HIGHER),
+            KindMetric("*r2", "Coefficient of determination R²", "", Better.HIGHER),
             KindMetric("off_percent", "Items off by more than the tolerance", "%"),
             KindMetric("*off_percent:*", unit="%"),
             KindMetric("barrier_mae", "Barrier MAE"),
@@ -141,7 +181,19 @@ class EnergyDifferences(AsksEachStructure):
             by_mae, by_rmse = np.abs(reference[members]).mean(), np.sqrt((reference[members] ** 2).mean())
             metrics[mae.name] = mae.metric(stated.get(mae.name, float(by_mae)))
             metrics[rmse.name] = rmse.metric(stated.get(rmse.name, float(by_rmse)))
-            parts += parts_by_group([mae.over(members)], groups[members].tolist())
+            parts += parts_by_group([mae.over(members), rmse.over(members)], groups[members].tolist())
+            of_quantity = QuantityRows(prefix, rows, columns, groups, members, parameters.unit)
+            if parameters.weighting is not None:
+                columns[f"{prefix}{parameters.weighting}_weight"] = weights_of(of_quantity, parameters.weighting, where)
+                weighted = weighted_error(prefix, parameters.weighting, columns, parameters.unit)
+                metrics[weighted.name] = metric_of(weighted, stated)
+                parts += parts_by_group([weighted.over(members)], groups[members].tolist())
+            if "own_minimum" in parameters.statistics:
+                columns |= own_minimum(of_quantity)
+                above = above_minimum(prefix, columns, parameters.unit)
+                metrics[above.name] = metric_of(above, stated)
+            cost = metrics[rmse.name].failure_cost
+            metrics |= group_metrics(of_quantity, parameters.statistics, parameters.lowest, cost)
             if quantity == limited and parameters.tolerance is not None:
                 off = np.where(cause == 0, ~(np.abs(columns["error"]) <= parameters.tolerance), np.nan)
                 trivial_off = np.abs(reference) > parameters.tolerance
@@ -161,9 +213,20 @@ class EnergyDifferences(AsksEachStructure):
         for name in sorted(filter(_COUNT.fullmatch, items.columns)):
             prefix = name.removesuffix("count")
             averages += mean_errors(prefix, items.columns)
+            weightings = [name for name in WEIGHTINGS if f"{prefix}{name}" in metrics]
+            averages += [weighted_error(prefix, name, items.columns) for name in weightings]
+            if f"{prefix}own_minimum_mae" in metrics:
+                averages.append(above_minimum(prefix, items.columns))
             if f"{prefix}off_percent" in metrics:
                 averages += shares_off(prefix, items.columns, np.array(items.group), "items: group")
         return contributions_to(metrics, averages)
+
+
+def metric_of(average: Average, stated: Mapping[str, float]) -> Metric:
+    """The metric, with the baseline that the card states, or that of the model that answers zero."""
+    members = average.counts > 0
+    trivial = np.nan if average.baseline is None else float(average.baseline[members].mean())
+    return average.metric(stated.get(average.name, trivial))
 
 
 def summed(rows: Sequence[Difference], answer: Predictions, size: float) -> tuple[Float, NDArray[np.int8]]:
@@ -174,11 +237,17 @@ def summed(rows: Sequence[Difference], answer: Predictions, size: float) -> tupl
     item = np.array([i for i, row in enumerate(rows) for _ in row.terms])
     structure = np.array([term.structure for row in rows for term in row.terms])
     coefficient = np.array([term.coefficient for row in rows for term in row.terms])
+    energies, failure = answer.energy[structure], answer.failure[structure]
+    for place, others in enumerate([term.alternatives for row in rows for term in row.terms]):
+        if others:
+            candidates = [structure[place], *others]
+            # NaN if one of them failed: it may be the lowest.
+            energies[place], failure[place] = answer.energy[candidates].min(), answer.failure[candidates].max()
     # The energy of a failed structure is NaN, and so is every sum that contains it.
-    energy = np.bincount(item, coefficient * answer.energy[structure], len(rows))
+    energy = np.bincount(item, coefficient * energies, len(rows))
     predicted = energy / np.array([row.area or 1.0 for row in rows]) / size
     cause = np.zeros(len(rows), np.int8)
-    np.maximum.at(cause, item, answer.failure[structure])
+    np.maximum.at(cause, item, failure)
     cause[(cause == 0) & ~np.isfinite(predicted)] = Cause.NON_FINITE
     predicted[cause != 0] = np.nan
     return predicted, cause

@@ -1,0 +1,159 @@
+"""Statistics of energy differences that a task asks for: weighted errors, orders in groups, and own minima."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.datasets.card import Difference
+from tasks.metrics.averages import Average
+from tasks.metrics.contributions import baseline_column, stored_column
+from tasks.metrics.failure_cost import penalised_sums
+from tasks.metrics.group_statistics import lowest_at_reference, lowest_found, over_groups, spearman
+from tasks.metrics.metric import Metric
+from tasks.structures.frames import Bool, Float
+from tasks.structures.units import ENERGY_UNITS, unit_size
+
+PERCENT = 100.0
+# The mean over the subsets of GMTKN55 of the mean absolute reference [eV].
+WTMAD2_SCALE = 56.84 * ENERGY_UNITS["kcal/mol"]
+Statistic = Literal["spearman", "lowest_found", "own_minimum", "group_rmse", "r2"]
+Weighting = Literal["wtmad", "wtmad2"]
+WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
+
+
+class QuantityRows(NamedTuple):
+    """The items of one quantity, among all k rows of a table.
+
+    Args:
+        prefix: of the names of its metrics.
+        columns: (k,) each `predicted`, `reference` and `error`, in `unit`; NaN where an item failed.
+        groups: (k,) names.
+        members: (k,) the rows of this quantity.
+    """
+
+    prefix: str
+    rows: Sequence[Difference]
+    columns: Mapping[str, Float]
+    groups: NDArray[np.str_]
+    members: Bool
+    unit: str
+
+    @property
+    def by_group(self) -> dict[str, NDArray[np.int64]]:
+        """The indices of the rows of each group."""
+        return {str(g): np.flatnonzero(self.members & (self.groups == g)) for g in np.unique(self.groups[self.members])}
+
+
+def weights_of(of: QuantityRows, weighting: Weighting, where: str) -> Float:
+    """(k,) the weight of the absolute error of each item of the quantity, 0 for others.
+
+    Raises:
+        ValueError: the table states no weights, or the references of a group are all zero.
+    """
+    weights = np.zeros(len(of.rows))
+    if weighting == "wtmad":
+        for i in np.flatnonzero(of.members).tolist():
+            weight = of.rows[i].weight
+            if weight is None:
+                raise ValueError(f'{where}: {of.rows[i].id}: weight: is missing: state it, or weighting = "wtmad2"')
+            weights[i] = weight
+        return weights
+    size = np.abs(of.columns["reference"])
+    scale = WTMAD2_SCALE / unit_size(of.unit, of.rows[0].area is not None)
+    for group, chosen in of.by_group.items():
+        mean = float(size[chosen].mean())
+        if not mean > 0:
+            raise ValueError(f"{where}: group: the references of {group!r} are all zero, which gives no weight")
+        weights[chosen] = scale / mean
+    return weights
+
+
+def weighted_error(prefix: str, weighting: Weighting, columns: Mapping[str, Float], unit: str = "") -> Average:
+    """The mean of weight × absolute error."""
+    name = f"{prefix}{weighting}"
+    weights, error = stored_column(columns, f"{name}_weight"), stored_column(columns, "error")
+    trivial = np.abs(columns.get("reference", np.full(len(error), np.nan)))
+    count = stored_column(columns, f"{prefix}count")
+    return Average(name, unit, weights * np.abs(error), count, baseline=weights * trivial)
+
+
+def own_minimum(of: QuantityRows) -> dict[str, Float]:
+    """(k,) the errors of the energies above the group's own minimum, NaN in a group with a failed item; 0 elsewhere."""
+    error, trivial = np.zeros(len(of.rows)), np.zeros(len(of.rows))
+    for chosen in of.by_group.values():
+        predicted, reference = (of.columns[name][chosen] for name in ("predicted", "reference"))
+        above = reference - reference.min()
+        # The minimum is NaN if a member failed, since that one may be the lowest.
+        error[chosen] = predicted - predicted.min() - above
+        trivial[chosen] = above
+    name = f"{of.prefix}own_minimum_error"
+    return {name: error, baseline_column(name): trivial}
+
+
+def above_minimum(prefix: str, columns: Mapping[str, Float], unit: str = "") -> Average:
+    """The mean absolute error of the energies above the group's own minimum."""
+    name = f"{prefix}own_minimum_error"
+    error, trivial = stored_column(columns, name), stored_column(columns, baseline_column(name))
+    count = stored_column(columns, f"{prefix}count")
+    return Average(f"{prefix}own_minimum_mae", unit, np.abs(error), count, baseline=trivial)
+
+
+def group_metrics(
+    of: QuantityRows, asked: Sequence[Statistic], lowest: int | None, cost: float | None
+) -> dict[str, Metric]:
+    """The metrics that are no means over items, by name.
+
+    Args:
+        lowest: the rank correlation is over so many of each group; None: over all.
+        cost: of a failed item.
+    """
+    metrics: dict[str, Metric | None] = {}
+    groups = list(of.by_group.values())
+    ordered = [_with_origin(of, chosen) for chosen in groups]
+    if "lowest_found" in asked:
+        metrics["lowest_found_percent"] = over_groups(lowest_found, ordered, 0.0, PERCENT, "%")
+    if "spearman" in asked:
+        kept = [lowest_at_reference(theirs, lowest or len(theirs)) for _, theirs in ordered]
+        chosen_values = [(ours[i], theirs[i]) for (ours, theirs), i in zip(ordered, kept, strict=True)]
+        metrics["spearman"] = over_groups(spearman, chosen_values, -1.0)
+    squares = of.columns["error"] ** 2
+    clipped = penalised_sums(squares, np.ones(len(squares)), np.inf if cost is None else cost**2)
+    if "group_rmse" in asked:
+        metrics["group_rmse"] = _mean_of_roots([squares[i] for i in groups], [clipped[i] for i in groups], of.unit)
+    if "r2" in asked:
+        metrics["r2"] = _determination(squares[of.members], clipped[of.members], of.columns["reference"][of.members])
+    return {f"{of.prefix}{name}": metric for name, metric in metrics.items() if metric is not None}
+
+
+def _mean_of_roots(squares: Sequence[Float], clipped: Sequence[Float], unit: str) -> Metric:
+    """The mean over groups of the root mean square error; a failed item counts in the penalised value alone."""
+    roots = [float(np.sqrt(each.mean())) for each in squares if np.isfinite(each).all()]
+    charged = float(np.mean([np.sqrt(each.mean()) for each in clipped]))
+    return Metric(float(np.mean(roots)) if roots else None, unit, len(squares), len(squares) - len(roots), charged)
+
+
+def _determination(squares: Float, clipped: Float, reference: Float) -> Metric | None:
+    """R² of squared errors (k,), of those clipped at the failure cost, and references; None if these are all equal."""
+    spread = float(np.var(reference))
+    if not spread > 0:
+        return None
+    answered = np.isfinite(squares)
+    there = float(np.var(reference[answered])) if answered.any() else 0.0
+    value = 1.0 - float(squares[answered].mean()) / there if there > 0 else None
+    return Metric(value, "", len(squares), int((~answered).sum()), 1.0 - float(clipped.mean()) / spread)
+
+
+def _with_origin(of: QuantityRows, chosen: NDArray[np.int64]) -> tuple[Float, Float]:
+    """Predicted and reference values of a group; a structure that each of its items subtracts is a member, at zero."""
+    predicted, reference = of.columns["predicted"][chosen], of.columns["reference"][chosen]
+    rows = [of.rows[i] for i in chosen]
+    origin = {t.structure for row in rows for t in row.terms if t.coefficient < 0}
+    added = {t.structure for row in rows for t in row.terms if t.coefficient > 0}
+    pairs = all(len(row.terms) == 2 and sum(t.coefficient for t in row.terms) == 0 for row in rows)
+    if pairs and len(origin) == 1 and not origin & added:
+        return np.append(predicted, 0.0), np.append(reference, 0.0)
+    return predicted, reference
