@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from judge.data.import_options import ImportOptions, is_folder
 from tasks.datasets.card import D3, Card, LabelSet, one_line
 from tasks.datasets.dataset import Dataset, DatasetError
+from tasks.importing.acwf import import_acwf
 from tasks.importing.conductivities import import_conductivities
 from tasks.importing.crystal_tables import import_crystals, import_structures
 from tasks.importing.deepmd import Column, read_deepmd
@@ -253,6 +254,7 @@ FORMATS: Mapping[str, FormatReader] = {
     "crystals": FormatReader(lambda path, card, _: ImportedDataset(import_crystals(path, card))),
     "diatomics": FormatReader(lambda path, card, _: ImportedDataset(import_diatomics(path, card))),
     "thermal-conductivity": FormatReader(lambda path, card, _: ImportedDataset(import_conductivities(path, card))),
+    "acwf": FormatReader(lambda path, card, _: ImportedDataset(import_acwf(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }

@@ -211,9 +211,9 @@ def _is_count(metric: str, unit: str) -> bool:
 
 def _with_cut_values(metric: Metric, digits: int) -> Metric:
     value, charged = cut(metric.value, digits), cut(metric.charged, digits)
-    return Metric(
-        value, metric.unit, metric.n_items, metric.n_failed, charged, cut(metric.baseline), cut(metric.failure_cost)
-    )
+    baseline, cost = cut(metric.baseline), cut(metric.failure_cost)
+    uncertainty = cut(metric.reference_uncertainty)
+    return Metric(value, metric.unit, metric.n_items, metric.n_failed, charged, baseline, cost, uncertainty)
 
 
 def public_submission(submission: Submission) -> Submission:

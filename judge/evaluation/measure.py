@@ -136,6 +136,7 @@ def _stored(metric: Metric) -> Metric:
         charged=_finite(metric.charged),
         baseline=_finite(metric.baseline),
         failure_cost=_finite(metric.failure_cost),
+        reference_uncertainty=_finite(metric.reference_uncertainty),
     )
 
 

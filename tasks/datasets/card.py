@@ -172,6 +172,7 @@ class Difference(TableItem):
         area: [Å²] by which the sum is divided (interfaces, surfaces); None: it is not.
         weight: of its absolute error in a weighted mean; None: it has none.
         reference: [eV], or [eV/Å²] if there is an area.
+        uncertainty: of the reference, in its unit, as its authors state it; absent for a label set: it is not known.
     """
 
     quantity: str = ""
@@ -179,6 +180,7 @@ class Difference(TableItem):
     weight: Positive | None = later(None)
     terms: tuple[Summand, ...] = Field(min_length=1)
     reference: dict[str, FiniteFloat]
+    uncertainty: dict[str, Positive] = later({})
 
 
 class CurveReference(CardPart):
@@ -188,18 +190,27 @@ class CurveReference(CardPart):
         v0_per_atom: equilibrium volume [Å³/atom].
         b0_gpa: bulk modulus [GPa].
         b0_prime: its pressure derivative.
+        e0_per_atom: energy at v0_per_atom [eV/atom], from any zero that all curves of a group share; None: not known.
     """
 
     v0_per_atom: Positive
     b0_gpa: Positive
     b0_prime: FiniteFloat
+    e0_per_atom: FiniteFloat | None = later(None)
 
 
 class Curve(TableItem):
-    """An equation of state: the structures along the curve, and its parameters by label set."""
+    """An equation of state: the structures along the curve, and its parameters by label set.
+
+    Args:
+        group: with `e0_per_atom`, curves of one group are phases of one substance.
+        equals: by label set and name (of a code), references of equal standing, whose mean is `reference`; absent:
+            there is one reference.
+    """
 
     structures: tuple[Index, ...] = Field(min_length=5)
     reference: dict[str, CurveReference]
+    equals: dict[str, dict[str, CurveReference]] = later({})
 
 
 class Scan(TableItem):
@@ -232,10 +243,15 @@ class Scan(TableItem):
 
 
 class Crystal(TableItem):
-    """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`) as the kinds need them."""
+    """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`) as the kinds need them.
+
+    Args:
+        uncertainty: of references, as their authors state it; absent: it is not known.
+    """
 
     structure: Index
     reference: dict[str, dict[str, FiniteFloat]]
+    uncertainty: dict[str, dict[str, Positive]] = later({})
 
 
 class PathReference(CardPart):

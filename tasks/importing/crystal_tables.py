@@ -10,8 +10,8 @@ Structures are named by `name` in their comment line. The table has one entry an
 A property's unit is in its name: `k_vrh_gpa` and `g_vrh_gpa` (elasticity), `volume_per_atom` in Å³ (compression),
 `max_frequency_k`, `entropy_j_per_mol_k`, `free_energy_kj_per_mol` and `heat_capacity_j_per_mol_k` (phonons). The
 reference is `reference`, of the card's default label set, or `references`, by label set of the card. Conditions
-(`pressure_gpa`, `supercell`, `primitive`) are stated for all crystals or for none. Items of one `cluster` are
-correlated; without one each stands for itself.
+(`pressure_gpa`, `supercell`, `primitive`) are stated for all crystals or for none. A crystal may state the
+`uncertainty` of its references, by property. Items of one `cluster` are correlated; without one each stands for itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat
 
-from tasks.datasets.card import Card, CardPart, Crystal, DatasetError, Table
+from tasks.datasets.card import Card, CardPart, Crystal, DatasetError, Positive, Table
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.dataset_checks import CONDITIONS
 from tasks.importing.importers import read_molecules, read_structures
@@ -63,6 +63,7 @@ class StatedCrystal(StatedItem):
     primitive: Matrix | None = None
     reference: dict[str, FiniteFloat] | None = None
     references: dict[str, dict[str, FiniteFloat]] | None = None
+    uncertainty: dict[str, Positive] | None = None
 
 
 class StatedCrystals(CardPart):
@@ -113,8 +114,17 @@ def _crystal(stated: StatedCrystal, structure: int, card: Card, where: str) -> C
         unknown = sorted(values.keys() - set(PROPERTIES))
         if unknown or not values:
             raise DatasetError(f"{where}: reference: {unknown[0] if unknown else 'nothing'} is not of {PROPERTIES}")
-    cluster = stated.cluster or stated.id
-    return Crystal(id=stated.id, group=stated.group, cluster=cluster, structure=structure, reference=dict(by_label_set))
+    uncertainty = stated.uncertainty or {}
+    if strange := sorted(uncertainty.keys() - set(PROPERTIES)):
+        raise DatasetError(f"{where}: uncertainty: {strange[0]} is not of {PROPERTIES}")
+    return Crystal(
+        id=stated.id,
+        group=stated.group,
+        cluster=stated.cluster or stated.id,
+        structure=structure,
+        reference=dict(by_label_set),
+        uncertainty=dict.fromkeys(by_label_set, uncertainty) if uncertainty else {},
+    )
 
 
 def _conditions(stated: Sequence[StatedCrystal], path: Path) -> dict[str, NDArray[Any]]:

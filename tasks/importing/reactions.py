@@ -15,7 +15,8 @@ The sum is divided by `area_angstrom2`: twice the cross-section if a cell has tw
 barriers from reaction energies. Reactions of one `cluster` are correlated; without one each stands for itself. A sum in
 which atoms appear or vanish is refused, unless it is `unbalanced` on purpose (a bare proton has no energy to add).
 A term may name `alternatives`, other structures of the same atoms: the one that the model finds lowest takes part. A
-reaction may state the `weight` of its error, for the metric `wtmad`.
+reaction may state the `weight` of its error, for the metric `wtmad`, and the `uncertainty` of its reference, in the
+reference's unit.
 
 `tasks.kinds.energy_differences` shows how vacancies, interfaces, cleavage, conformers and the like are written.
 """
@@ -70,6 +71,7 @@ class StatedReaction(StatedItem):
     reference_kcal_per_mol: FiniteFloat | None = None
     reference: FiniteFloat | None = None
     references: dict[str, FiniteFloat] | None = None
+    uncertainty: Positive | None = None
     unbalanced: bool = False
 
 
@@ -101,6 +103,10 @@ def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) 
         reference = _reference(reaction, stated.reference_unit, card, where)
         check_label_sets(reference, card, where)
         difference = _difference(reaction, index, reference, where)
+        if reaction.uncertainty is not None:
+            size = _unit_size(reaction, stated.reference_unit, where)
+            uncertainty = dict.fromkeys(reference, reaction.uncertainty * size)
+            difference = difference.model_copy(update={"uncertainty": uncertainty})
         if not reaction.unbalanced:
             check_balance(difference, structures.frames, where)
         _check_alternatives(difference, structures.frames, where)
@@ -148,13 +154,20 @@ def _reference(stated: StatedReaction, unit: str, card: Card, where: str) -> dic
         raise DatasetError(f"{where}: reference: state one of reference, references, reference_kcal_per_mol")
     if in_kcal is not None and stated.area_angstrom2 is not None:
         raise DatasetError(f"{where}: reference_kcal_per_mol: the reaction has an area: state reference")
-    reference, unit = (stated.reference, unit) if in_kcal is None else (in_kcal, "kcal/mol")
+    reference = stated.reference if in_kcal is None else in_kcal
     by_label_set = references_by_label_set(reference, stated.references, card, where)
+    size = _unit_size(stated, unit, where)
+    return {name: value * size for name, value in by_label_set.items()}
+
+
+def _unit_size(stated: StatedReaction, unit: str, where: str) -> float:
+    """How many eV or eV/Å² one unit of the reaction's reference is."""
     try:
-        size = unit_size(unit, stated.area_angstrom2 is not None)
+        return unit_size(
+            unit if stated.reference_kcal_per_mol is None else "kcal/mol", stated.area_angstrom2 is not None
+        )
     except ValueError as error:
         raise DatasetError(f"{where}: reference_{error}") from None
-    return {name: value * size for name, value in by_label_set.items()}
 
 
 def _difference(

@@ -14,7 +14,13 @@ from tasks.kind import Observation
 from tasks.metrics.averages import contributions_to
 from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.measurement import Items, Measurement
-from tasks.metrics.property_errors import CrystalProperty, property_averages, property_measurement, references
+from tasks.metrics.property_errors import (
+    CrystalProperty,
+    property_averages,
+    property_measurement,
+    references,
+    uncertainties,
+)
 from tasks.structures.frames import Float
 
 
@@ -62,6 +68,7 @@ class CrystalKind(ABC):
             references(crystals, chosen, self.properties),
             values.trivial[rows],
             dataset.baselines(chosen),
+            uncertainties(crystals, chosen, self.properties),
         )
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:

@@ -43,6 +43,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -112,7 +113,7 @@ class EnergyDifferences(AsksEachStructure):
 
     name: str = "energy_differences"
     observe_version: int = 2
-    measure_version: int = 5  # since 5 the root mean square error is given by group, too
+    measure_version: int = 4  # since 4 the items state which of them the trivial model has off
     parameters: type[Parameters] = EnergyDifferencesParameters
     traits: Traits = Traits(
         title="energy differences",
@@ -181,7 +182,11 @@ class EnergyDifferences(AsksEachStructure):
             by_mae, by_rmse = np.abs(reference[members]).mean(), np.sqrt((reference[members] ** 2).mean())
             metrics[mae.name] = mae.metric(stated.get(mae.name, float(by_mae)))
             metrics[rmse.name] = rmse.metric(stated.get(rmse.name, float(by_rmse)))
-            parts += parts_by_group([mae.over(members), rmse.over(members)], groups[members].tolist())
+            metrics |= with_uncertainty(
+                prefix, metrics, [r for r, m in zip(rows, members, strict=True) if m], chosen, size
+            )
+            shown = [mae, rmse] if "group_rmse" in parameters.statistics else [mae]
+            parts += parts_by_group([each.over(members) for each in shown], groups[members].tolist())
             of_quantity = QuantityRows(prefix, rows, columns, groups, members, parameters.unit)
             if parameters.weighting is not None:
                 columns[f"{prefix}{parameters.weighting}_weight"] = weights_of(of_quantity, parameters.weighting, where)
@@ -220,6 +225,21 @@ class EnergyDifferences(AsksEachStructure):
             if f"{prefix}off_percent" in metrics:
                 averages += shares_off(prefix, items.columns, np.array(items.group), "items: group")
         return contributions_to(metrics, averages)
+
+
+def with_uncertainty(
+    prefix: str, metrics: Mapping[str, Metric], rows: Sequence[Difference], label_set: str, size: float
+) -> dict[str, Metric]:
+    """MAE and RMSE of one quantity with the uncertainties of the references of its `rows`, if all state one."""
+    stated = [row.uncertainty.get(label_set) for row in rows]
+    known = np.array([value for value in stated if value is not None]) / size
+    if len(known) < len(rows):
+        return {}
+    means = {"mae": known.mean(), "rmse": np.sqrt((known**2).mean())}
+    return {
+        f"{prefix}{name}": replace(metrics[f"{prefix}{name}"], reference_uncertainty=float(mean))
+        for name, mean in means.items()
+    }
 
 
 def metric_of(average: Average, stated: Mapping[str, float]) -> Metric:

@@ -5,37 +5,75 @@ reference itself lies from experiment: the median deviation over the 58 elementa
 `ase.collections.dcdft` has both (WIEN2k: K. Lejaeghere et al., Crit. Rev. Solid State Mater. Sci. 39, 1 (2014),
 doi:10.1080/10408436.2013.772503). A model farther than this from PBE says less about a crystal than PBE does.
 
+Further metrics, which no score counts:
+
+- with the parameter `distances`, ε, ν and Δ of the curves (`tasks.simulation.curve_distances`);
+- of phases, which are the curves of one group whose references have `e0_per_atom`: `phase_energy_mae`, the energies at
+  the minima above that of the phase that is lowest at the reference, and `phase_order_percent`, the pairs of phases in
+  the right order;
+- with the parameter `shape`, the shape of each energy over its volumes: how far from one the turns are
+  (`flips_error`), the tortuosity, and three rank correlations with the volume. They need no reference.
+
+Where a data set has several references of equal standing, the metrics state how far these lie from their mean.
+
 Failure cost: if any point of a curve fails, the item has that cause; a curve without a minimum within its volumes, one
 that is flat up to rounding, and one with a bulk modulus below 0.05 GPa are NOT_CONVERGED. Each costs ten times the
-baseline of the metric, at which every error is clipped.
+baseline of the metric, at which every error is clipped. A group of phases with a failed one has no pair in order, and
+the others fail if it is the lowest. In the shape, a curve of which a point fails turns at each point, has a tortuosity
+of ten, and is correlated the wrong way round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from tasks.datasets.card import CurveReference
+from tasks.datasets.card import Curve, CurveReference
+from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
+from tasks.kinds.curve_phases import phase_columns, phase_energies, phase_metrics
+from tasks.kinds.curve_shapes import shape_averages, shape_metrics, shapes_of
 from tasks.metrics.averages import Average, contributions_to
 from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
-from tasks.metrics.kind_metric import KindMetric
+from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
+from tasks.metrics.metric import STANDING, Metric
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
-from tasks.simulation.birch_murnaghan import fit
+from tasks.simulation.birch_murnaghan import EquationOfState, fit
+from tasks.simulation.curve_distances import curve_distance
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
 
 # By metric: its unit, and the median deviation of WIEN2k's PBE from experiment as above.
-BASELINES = {"v0_mae_percent": ("%", 3.16), "b0_mae_percent": ("%", 12.7), "b0_prime_mae": ("", 0.638)}
+BASELINES = {
+    "v0_mae_percent": ("%", 3.16),
+    "b0_mae_percent": ("%", 12.7),
+    "b0_prime_mae": ("", 0.638),
+}
+DISTANCES = {
+    "epsilon": ("", 1.41),
+    "nu": ("", 3.15),
+    "delta": ("meV/atom", 15.1),
+}
 FITTED = ("v0_per_atom", "b0_gpa", "b0_prime")
+ERRORS = {**BASELINES, **DISTANCES}
+PERCENT, MILLI = 100.0, 1000.0
 
 
 class EquationOfStateParameters(Parameters):
-    """There are no settings."""
+    """What is measured beside the equation of state.
+
+    Args:
+        distances: ε, ν and Δ, too.
+        shape: the shape of each energy over its volumes, too.
+    """
+
+    distances: bool = later(False)
+    shape: bool = later(False)
 
 
 class EquationOfStateKind(AsksEachStructure):
@@ -49,11 +87,22 @@ class EquationOfStateKind(AsksEachStructure):
         title="equation of state",
         about="volume, bulk modulus and its derivative, fitted to E(V)",
         measures=DatasetPart.CURVES,
+        import_format="acwf",
         score=ScoreFamily.PROPERTY,
         metrics=(
             KindMetric("v0_mae_percent", "Volume V₀, mean absolute error", "%", scored=True),
             KindMetric("b0_mae_percent", "Bulk modulus B₀, mean absolute error", "%", scored=True),
             KindMetric("b0_prime_mae", "Pressure derivative B₀′, mean absolute error", "", scored=True),
+            KindMetric("epsilon", "Distance of the curves, ε", ""),
+            KindMetric("nu", "Distance of the parameters, ν", ""),
+            KindMetric("delta", "Distance of the energies, Δ", "meV/atom"),
+            KindMetric("phase_energy_mae", "Energy above the lowest phase, mean absolute error", "meV/atom"),
+            KindMetric("phase_order_percent", "Pairs of phases in the right order", "%", Better.HIGHER),
+            KindMetric("flips_error", "Turns of the energy more or less than one", ""),
+            KindMetric("volume_tortuosity", "Tortuosity of the energy over the volume", ""),
+            KindMetric("compression_spearman", "Rank correlation with the volume, compressed", "", Better.LOWER),
+            KindMetric("stiffening_spearman", "Rank correlation of slope and volume, compressed", "", Better.HIGHER),
+            KindMetric("tension_spearman", "Rank correlation with the volume, expanded", "", Better.HIGHER),
             *ENERGY_PROBES,
         ),
         baseline=KindBaseline(
@@ -71,46 +120,102 @@ class EquationOfStateKind(AsksEachStructure):
         label_set: str | None,
     ) -> Measurement:
         """One item a curve, with the fitted v0_per_atom [Å³], b0_gpa and b0_prime, and their errors."""
-        curves, chosen = dataset.table.curves, dataset.label_set(label_set)
+        curves = dataset.table.curves
         if not curves:
             raise ValueError(f"{dataset.card.full_name}: table.json: curves: there are none")
         answer = read_frames(observation, dataset.frames)
+        probes = probe_results(observation, dataset.frames, answer)
         per_atom = 1.0 / dataset.frames.n_atoms
         volume, energy = dataset.frames.volumes * per_atom, answer.energy * per_atom
-        cause = np.zeros(len(curves), np.int8)
-        fitted = np.full((len(curves), 3), np.nan)
-        for row, curve in enumerate(curves):
-            points = np.array(curve.structures)
-            cause[row] = answer.failure[points].max()
-            eos = None if cause[row] else fit(volume[points], energy[points])
+        points = [np.array(curve.structures) for curve in curves]
+        cause = np.array([answer.failure[each].max() for each in points], np.int8)
+        metrics: dict[str, Metric] = dict(probes.metrics)
+        columns: dict[str, Float] = {}
+        if parameters.shape:
+            columns |= shapes_of([(volume[i], energy[i]) for i in points], cause)
+            metrics |= shape_metrics(columns, max(len(each) for each in points))
+        if not dataset.card.label_sets and parameters.shape:
+            return Measurement(metrics, items_of(curves, cause, columns), probes.notes)
+        chosen = dataset.label_set(label_set)
+        fitted = np.full((len(curves), len(EquationOfState._fields)), np.nan)
+        for row, each in enumerate(points):
+            eos = None if cause[row] else fit(volume[each], energy[each])
             if eos is not None:
-                fitted[row] = eos.v0, eos.b0_gpa, eos.b0_prime
+                fitted[row] = eos
             elif not cause[row]:
                 cause[row] = Cause.NOT_CONVERGED
-        errors = curve_errors(fitted, [curve.reference[chosen] for curve in curves])
-        items = items_of(curves, cause, dict(zip(FITTED, fitted.T, strict=True)) | errors)
-        stated = dataset.baselines(chosen)
-        metrics = {a.name: a.metric(stated.get(a.name, BASELINES[a.name][1])) for a in _averages(errors)}
-        probes = probe_results(observation, dataset.frames, answer)
-        return Measurement({**metrics, **probes.metrics}, items, probes.notes)
+        references = [curve.reference[chosen] for curve in curves]
+        errors = curve_errors(fitted, references, distances=parameters.distances)
+        columns |= dict(zip(FITTED, fitted.T[:3], strict=True)) | errors
+        columns |= phase_columns(fitted[:, 3], curves, references)
+        stated, spread = dataset.baselines(chosen), spread_of_equals(curves, chosen)
+        for average in _averages(errors):
+            baseline = stated.get(average.name, ERRORS[average.name][1])
+            metrics[average.name] = replace(average.metric(baseline), reference_uncertainty=spread.get(average.name))
+        metrics |= phase_metrics(columns, curves, references)
+        return Measurement(metrics, items_of(curves, cause, columns), {**probes.notes, **_standing(curves, chosen)})
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
-        """To all metrics."""
-        return contributions_to(metrics, _averages(items.columns))
+        """To all metrics that are means of errors."""
+        averages = _averages(items.columns)
+        if "phase_energy_mae" in metrics:
+            averages.append(phase_energies(items.columns))
+        if "flips_error" in metrics:
+            averages += shape_averages(items.columns)
+        return contributions_to(metrics, averages)
 
 
-def curve_errors(fitted: Float, references: list[CurveReference]) -> dict[str, Float]:
-    """(k,) each: signed errors of V0 [%], B0 [%] and B0′ of the (k, 3) parameters `fitted`."""
+def curve_errors(fitted: Float, references: Sequence[CurveReference], *, distances: bool = False) -> dict[str, Float]:
+    """(k,) each: signed errors of V0 [%], B0 [%] and B0′ of the (k, ≥ 3) `fitted`, and perhaps ε, ν, Δ [meV/atom].
+
+    NaN where `fitted` is.
+    """
     reference = np.array([[r.v0_per_atom, r.b0_gpa, r.b0_prime] for r in references])
-    difference = fitted - reference
-    percent = 100.0 * difference / reference
-    return {
+    difference = fitted[:, :3] - reference
+    percent = PERCENT * difference / reference
+    errors = {
         "v0_error_percent": percent[:, 0],
         "b0_error_percent": percent[:, 1],
         "b0_prime_error": difference[:, 2],
     }
+    if distances:
+        apart = np.full((len(fitted), 3), np.nan)
+        for row in np.flatnonzero(np.isfinite(fitted[:, :3]).all(axis=1)):
+            apart[row] = curve_distance(EquationOfState(*fitted[row, :3]), EquationOfState(*reference[row]))
+        errors |= {"epsilon": apart[:, 0], "nu": apart[:, 1], "delta": MILLI * apart[:, 2]}
+    return errors
+
+
+def spread_of_equals(curves: Sequence[Curve], label_set: str) -> dict[str, float]:
+    """By metric, its value for the references of equal standing against their mean, the worst of them for each curve.
+
+    Empty if a curve has one reference alone.
+    """
+    equals = [curve.equals.get(label_set, {}) for curve in curves]
+    if not all(equals):
+        return {}
+    of_curve = np.array([row for row, each in enumerate(equals) for _ in each])
+    fitted = np.array([[r.v0_per_atom, r.b0_gpa, r.b0_prime] for each in equals for r in each.values()])
+    errors = curve_errors(fitted, [curves[row].reference[label_set] for row in of_curve], distances=True)
+    spread = {}
+    for average in _averages(errors):
+        worst = np.zeros(len(curves))
+        np.maximum.at(worst, of_curve, average.sums)
+        spread[average.name] = float(worst.mean())
+    return spread
+
+
+def _standing(curves: Sequence[Curve], label_set: str) -> dict[str, str]:
+    """A note that names the references of equal standing."""
+    names = sorted({name for curve in curves for name in curve.equals.get(label_set, {})})
+    return {STANDING: ", ".join(names)} if names else {}
 
 
 def _averages(columns: Mapping[str, Float]) -> list[Average]:
-    absolute = {name: np.abs(stored_column(columns, name.replace("_mae", "_error"))) for name in BASELINES}
-    return [Average(name, BASELINES[name][0], error, np.ones(len(error))) for name, error in absolute.items()]
+    averages = []
+    for name, (unit, _) in ERRORS.items():
+        column = name.replace("_mae", "_error")
+        if column in columns or name in BASELINES:
+            error = np.abs(stored_column(columns, column))
+            averages.append(Average(name, unit, error, np.ones(len(error))))
+    return averages

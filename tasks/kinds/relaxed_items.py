@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Difference
 from tasks.datasets.dataset import Dataset
-from tasks.kinds.energy_differences import mean_errors, prefixes, summed, terms_of
+from tasks.kinds.energy_differences import mean_errors, prefixes, summed, terms_of, with_uncertainty
 from tasks.kinds.relaxed_geometries import Comparison, ReferenceGeometries, RelaxedEnds
 from tasks.metrics.averages import Average
 from tasks.metrics.contributions import baseline_column, stored_column
@@ -174,6 +174,20 @@ def metric_of(average: Average, stated: Mapping[str, float], where: str) -> Metr
             f"{remedy}baseline under [baselines] in card.toml"
         )
     return average.metric(baseline)
+
+
+def uncertain_metrics(
+    metrics: Mapping[str, Metric], rows: Sequence[Difference], label_set: str, unit: Unit
+) -> dict[str, Metric]:
+    """The metrics of differences whose references state uncertainties, with these."""
+    if not rows:
+        return {}
+    size, quantities = unit_size(unit, rows[0].area is not None), np.array([row.quantity for row in rows])
+    uncertain: dict[str, Metric] = {}
+    for quantity, prefix in prefixes(quantities, "differences").items():
+        members = [row for row in rows if row.quantity == quantity]
+        uncertain |= with_uncertainty(prefix, metrics, members, label_set, size)
+    return uncertain
 
 
 def mean_steps(ends: RelaxedEnds) -> Metric:

@@ -49,7 +49,17 @@ from tasks.kinds.relaxed_geometries import (
     read_ends,
     starts,
 )
-from tasks.kinds.relaxed_items import NOT_CONVERGED, RMSD, STEPS, VOLUME, averages, mean_steps, metric_of, relaxed_items
+from tasks.kinds.relaxed_items import (
+    NOT_CONVERGED,
+    RMSD,
+    STEPS,
+    VOLUME,
+    averages,
+    mean_steps,
+    metric_of,
+    relaxed_items,
+    uncertain_metrics,
+)
 from tasks.metrics.averages import contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.kind_metric import Better, KindMetric
@@ -195,6 +205,7 @@ class RelaxedStructures:
             members = average.counts > 0
             if not average.root and average.baseline is not None:
                 parts += parts_by_group([average.over(members)], np.array(items.group)[members].tolist())
+        metrics |= uncertain_metrics(metrics, dataset.table.differences, level, parameters.unit)
         metrics[STEPS] = mean_steps(ends)
         notes = {"items in": parameters.unit} if dataset.table.differences else {}
         return Measurement(metrics, items, notes, parts)

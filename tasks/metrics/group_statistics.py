@@ -63,17 +63,19 @@ def over_groups(
         groups: predicted, NaN where a member failed, and reference values of each.
         worst: the number of a group with a failed member, in the penalised value.
     """
-    values: list[float] = []
-    n_failed = 0
+    values = []
     for predicted, reference in groups:
         # The reference in place of the predictions says whether the group has such a number at all.
         if statistic(reference, reference) is None:
             continue
         value = statistic(predicted, reference) if np.isfinite(predicted).all() else None
-        n_failed += value is None
-        values += [] if value is None else [value]
-    n_groups = len(values) + n_failed
-    if not n_groups:
-        return None
-    charged = scale * (sum(values) + worst * n_failed) / n_groups
-    return Metric(scale * float(np.mean(values)) if values else None, unit, n_groups, n_failed, charged)
+        values.append(np.nan if value is None else scale * value)
+    return mean_with_worst(np.array(values), scale * worst, unit) if values else None
+
+
+def mean_with_worst(values: Float, worst: float, unit: str = "") -> Metric:
+    """The mean of `values` (k,), NaN where failed; in the penalised value a failed one is `worst`."""
+    answered = np.isfinite(values)
+    value = float(values[answered].mean()) if answered.any() else None
+    charged = float(np.where(answered, values, worst).mean())
+    return Metric(value, unit, len(values), int((~answered).sum()), charged)

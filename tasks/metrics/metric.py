@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
+
+# The note of a result that names its references of equal standing.
+STANDING = "references of equal standing"
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,9 @@ class Metric:
         failure_cost: of one failed item, in `unit`.
         n_items: the number of items.
         n_failed: the number of failed items.
+        reference_uncertainty: the error that a model may have and still be as good as the references: how far those of
+            equal standing lie from their mean, or the uncertainty that is stated of them; None: it is not known. It is
+            not stored where it is not known: results from before keep their bytes.
     """
 
     value: float | None
@@ -30,7 +36,14 @@ class Metric:
     charged: float | None = None
     baseline: float | None = None
     failure_cost: float | None = None
+    reference_uncertainty: Annotated[float | None, Field(exclude_if=lambda value: value is None)] = None
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    @property
+    def at_reference_uncertainty(self) -> bool:
+        """Whether the model cannot be told from the references, failures penalised."""
+        value = self.value if self.charged is None else self.charged
+        return value is not None and self.reference_uncertainty is not None and value <= self.reference_uncertainty
 
 
 @dataclass(frozen=True)

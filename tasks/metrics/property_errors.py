@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,12 @@ def references(crystals: Sequence[Crystal], label_set: str, properties: Sequence
     return values
 
 
+def uncertainties(crystals: Sequence[Crystal], label_set: str, properties: Sequence[CrystalProperty]) -> Float:
+    """(k, p) the stated uncertainty of each reference; NaN where none is stated."""
+    rows = [[crystal.uncertainty.get(label_set, {}).get(p.name, np.nan) for p in properties] for crystal in crystals]
+    return np.array(rows, np.float64).reshape(len(crystals), len(properties))
+
+
 def property_averages(properties: Sequence[CrystalProperty], columns: Mapping[str, Float]) -> list[Average]:
     """The mean absolute error of each property, over the items that have a reference of it.
 
@@ -71,6 +78,7 @@ def property_measurement(
     reference: Float,
     trivial: Float,
     stated: Mapping[str, float],
+    uncertainty: Float | None = None,
 ) -> Measurement:
     """One item a crystal, with columns `<name>`, `<name>_reference` and `<name>_error` of each property, and the MAEs.
 
@@ -82,6 +90,7 @@ def property_measurement(
         reference: (k, p), NaN where there is none.
         trivial: (k, p) the answers of the trivial model, whose error is the baseline.
         stated: by metric, a baseline in place of that error.
+        uncertainty: (k, p) of the references, NaN where it is not known.
     """
     columns: dict[str, Float] = {}
     for column, p in enumerate(properties):
@@ -91,8 +100,12 @@ def property_measurement(
         if trivial.any():
             columns[baseline_column(f"{p.name}_error")] = np.abs(trivial - reference)[:, column]
     metrics = {}
-    for average, error in zip(property_averages(properties, columns), np.abs(trivial - reference).T, strict=True):
-        if average.counts.any():
-            baseline = stated.get(average.name, float(error[average.counts > 0].mean()))
-            metrics[average.name] = average.metric(baseline)
+    uncertain = np.full(reference.shape, np.nan) if uncertainty is None else uncertainty
+    for column, average in enumerate(property_averages(properties, columns)):
+        known = average.counts > 0
+        if known.any():
+            error = np.abs(trivial - reference)[known, column]
+            metric = average.metric(stated.get(average.name, float(error.mean())))
+            mean = float(uncertain[known, column].mean())
+            metrics[average.name] = replace(metric, reference_uncertainty=mean if np.isfinite(mean) else None)
     return Measurement(metrics, items_of(crystals, cause, columns))

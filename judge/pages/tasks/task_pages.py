@@ -23,6 +23,7 @@ from judge.view.score_shares import Counted, TaskScore, held_against, other_coun
 from scoring import names
 from scoring.lambench.release import Release
 from tasks.kind import ScoreFamily
+from tasks.metrics.metric import STANDING
 from tasks.suites.suite import Task
 
 _DRIFT = "slope_geomean"  # a run is scored by its slope; the result has the geometric mean over runs
@@ -35,6 +36,7 @@ class MetricSummary(NamedTuple):
         scored: whether a score is computed from it.
         costs: smallest and largest cost of a failed item; empty if there is none.
         baselines: smallest and largest baseline over label sets; empty if there is none.
+        uncertainties: smallest and largest uncertainty of the references over label sets; empty if none is known.
         values: smallest, median and largest value of the models, failures penalised; empty if there is none.
     """
 
@@ -44,6 +46,7 @@ class MetricSummary(NamedTuple):
     n_items: int
     costs: tuple[float, ...]
     baselines: tuple[float, ...]
+    uncertainties: tuple[float, ...]
     values: tuple[float, ...]
 
 
@@ -95,6 +98,7 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
         groups=groups,
         label_sets=known_labels(board.rows, index),
         metrics=metrics,
+        standing=_standing(board, index),
         elements=elements_figure(frame, task.name),
         runs=runs,
         score_lines=_score_lines(board, task, shares),
@@ -133,10 +137,17 @@ def _metrics(board: Leaderboard, index: int, scored: Sequence[str]) -> tuple[Met
                 max((record.n_items for record in records), default=0),
                 _ends(record.failure_cost for record in records),
                 _ends(record.baseline for record in records),
+                _ends(record.reference_uncertainty for record in records),
                 (min(values), statistics.median(values), max(values)) if values else (),
             )
         )
     return tuple(summaries)
+
+
+def _standing(board: Leaderboard, index: int) -> str:
+    """The names of the references of equal standing; empty if there is one reference alone."""
+    results = [result for row in board.rows if (result := row.tasks[index].result) is not None]
+    return next((name for result in results if (name := result.notes.get(STANDING, ""))), "")
 
 
 def _ends(values: Iterable[float | None]) -> tuple[float, ...]:

@@ -38,6 +38,7 @@ class TaskRank(NamedTuple):
         counted: what the task counts in the model's score if `value` is None; None if it does not count.
         place: None for a model without a value and for a model that is there for comparison.
         few: True if a metric has too few independent items for an order.
+        as_references: True if no scored metric can tell the model from the references: two such models have no order.
     """
 
     row: Row
@@ -48,6 +49,7 @@ class TaskRank(NamedTuple):
     place: PlaceRange | None
     raw: tuple[RawCell, ...]
     few: bool = False
+    as_references: bool = False
 
     @property
     def n_failed(self) -> int:
@@ -75,6 +77,11 @@ class RankGroup(NamedTuple):
     def overlapping(self) -> bool:
         """Whether any two models have no order."""
         return any(line.place is not None and line.place.first != line.place.last for line in self.lines)
+
+    @property
+    def as_references(self) -> bool:
+        """Whether any model cannot be told from the references."""
+        return any(line.as_references for line in self.lines)
 
 
 def ranking(
@@ -104,7 +111,8 @@ def _line(board: Leaderboard, row: Row, index: int, shares: Shares, metrics: Seq
     value, interval = score.value, score.interval(uncertainty)
     counted = score.counted if value is None else None
     raw = _raw(board, row, line, score.key, metrics)
-    return TaskRank(row, line, value, counted, interval, None, raw, _few(uncertainty, line, metrics))
+    as_references = bool(raw) and all(cell.record is not None and cell.record.at_reference_uncertainty for cell in raw)
+    return TaskRank(row, line, value, counted, interval, None, raw, _few(uncertainty, line, metrics), as_references)
 
 
 def _few(uncertainty: Uncertainty | None, line: TaskLine, metrics: Sequence[str]) -> bool:
@@ -131,11 +139,12 @@ def _hardware(line: TaskRank) -> str:
 def _placed(lines: Sequence[TaskRank], lower: bool) -> list[TaskRank]:
     """The lines with their places: a model is before another only if their intervals do not overlap.
 
-    A model with too few independent items has no order to any other.
+    A model with too few independent items has no order to any other, and models that cannot be told from the references
+    have none among themselves.
     """
     within = [line for line in lines if line.value is not None and not line.row.reference]
-    costs = [_costs(line.interval, lower) for line in within if line.interval is not None and not line.few]
-    lows, highs = sorted(low for low, _ in costs), sorted(high for _, high in costs)
+    ordered = [line for line in within if line.interval is not None and not line.few]
+    every, equal = _Ends.of(ordered, lower), _Ends.of([line for line in ordered if line.as_references], lower)
     placed = []
     for line in lines:
         if line.value is None or line.row.reference:
@@ -144,9 +153,31 @@ def _placed(lines: Sequence[TaskRank], lower: bool) -> list[TaskRank]:
             placed.append(line._replace(place=PlaceRange(1, len(within))))
         else:
             low, high = _costs(line.interval, lower)
-            last = len(within) - (len(lows) - bisect_right(lows, high))
-            placed.append(line._replace(place=PlaceRange(1 + bisect_left(highs, low), last)))
+            before, after = every.below(low), every.above(high)
+            if line.as_references:
+                before, after = before - equal.below(low), after - equal.above(high)
+            placed.append(line._replace(place=PlaceRange(1 + before, len(within) - after)))
     return placed
+
+
+class _Ends(NamedTuple):
+    """The ends of intervals as costs, each sorted."""
+
+    lows: list[float]
+    highs: list[float]
+
+    @classmethod
+    def of(cls, lines: Sequence[TaskRank], lower: bool) -> _Ends:
+        costs = [_costs(line.interval, lower) for line in lines if line.interval is not None]
+        return cls(sorted(low for low, _ in costs), sorted(high for _, high in costs))
+
+    def below(self, cost: float) -> int:
+        """How many intervals end before `cost`."""
+        return bisect_left(self.highs, cost)
+
+    def above(self, cost: float) -> int:
+        """How many intervals begin after `cost`."""
+        return len(self.lows) - bisect_right(self.lows, cost)
 
 
 def _costs(interval: Interval, lower: bool) -> tuple[float, float]:

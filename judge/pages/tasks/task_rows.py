@@ -75,6 +75,8 @@ def _score(line: TaskRank) -> str:
         )
         return f'<td class="num task-score" data-value="">{formatting.NONE}{counts}</td>'
     text = f"{formatting.decimals(line.value)}{_interval(line.interval)}"
+    if line.as_references:
+        text += '<span class="range">at the reference’s own uncertainty</span>'
     return f'<td class="num task-score" data-value="{line.value}">{text}</td>'
 
 

@@ -107,3 +107,37 @@ def test_a_model_for_comparison_takes_no_place(three: Frame) -> None:
 def test_a_verdict_looks_as_on_every_page(status: str) -> None:
     module = environment().get_template("parts.html").module
     assert chip(status) == " ".join(str(module.chip(status)).split())  # type: ignore[attr-defined]
+
+
+def test_models_inside_the_uncertainty_of_the_references_tie_and_one_outside_does_not() -> None:
+    """Three models with separate intervals: without the uncertainty they have an order."""
+    row = _any_row()
+    ends = [Interval(0.10, 0.11), Interval(0.20, 0.21), Interval(0.30, 0.31)]
+
+    def places(*inside: bool) -> list[tuple[int, int]]:
+        lines = [
+            TaskRank(row, row.tasks[0], interval.low, None, interval, None, (), as_references=each)
+            for interval, each in zip(ends, inside, strict=True)
+        ]
+        return [tuple(line.place) for line in _placed(lines, lower=True) if line.place is not None]
+
+    assert places(False, False, False) == [(1, 1), (2, 2), (3, 3)]
+    assert places(True, True, False) == [(1, 2), (1, 2), (3, 3)]
+    assert places(True, True, True) == [(1, 3)] * 3
+
+
+def test_the_page_marks_a_model_that_the_references_cannot_tell_from_themselves() -> None:
+    models = [submission(name) for name in ("A", "B", "C")]
+    results = []
+    for model, x in zip(models, (0.01, 0.1, 0.99), strict=True):
+        for each in good_results(model, x):
+            uncertain = {name: replace(metric, reference_uncertainty=0.12) for name, metric in each.metrics.items()}
+            results.append(each.model_copy(update={"metrics": uncertain}) if each.task == "barriers" else each)
+    page = PageReader(pages(page_frame(SUITE, models, results, n_items=99))["tasks/barriers.html"])
+    marked = [name for name in ("A", "B", "C") if any("own uncertainty" in cell for cell in page.row(name)[0])]
+    assert marked == ["A", "B"]
+    assert [page.row(name)[0][0].strip() for name in ("A", "B", "C")] == ["1–2", "1–2", "3"]
+    assert "as good as the references can tell" in page.words
+    assert "Uncertainty of the references" in page.words
+    other = PageReader(pages(page_frame(SUITE, models, results, n_items=99))["tasks/crystals.html"])
+    assert "Uncertainty of the references" not in other.words

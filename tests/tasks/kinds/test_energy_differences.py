@@ -218,4 +218,4 @@ def test_conformers_each_against_its_own_reference_conformer(tmp_path: Path, run
     np.testing.assert_allclose(measured.items.columns["predicted"], by_hand, atol=1e-4)
     assert measured.metrics["mae"].value == pytest.approx(1.5, abs=1e-4)
     groups = [(part.name, part.metric, part.n_items) for part in measured.parts]
-    assert groups == [(name, metric, 2) for metric in ("mae", "rmse") for name in ("C2H6", "CH3CH2OH")]
+    assert groups == [("C2H6", "mae", 2), ("CH3CH2OH", "mae", 2)]
