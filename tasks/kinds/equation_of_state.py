@@ -40,7 +40,7 @@ from tasks.metrics.averages import Average, contributions_to
 from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
-from tasks.metrics.metric import STANDING, Metric
+from tasks.metrics.metric import EQUAL_REFERENCES, Metric
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
 from tasks.simulation.birch_murnaghan import EquationOfState, fit
@@ -153,7 +153,9 @@ class EquationOfStateKind(AsksEachStructure):
             baseline = stated.get(average.name, ERRORS[average.name][1])
             metrics[average.name] = replace(average.metric(baseline), reference_uncertainty=spread.get(average.name))
         metrics |= phase_metrics(columns, curves, references)
-        return Measurement(metrics, items_of(curves, cause, columns), {**probes.notes, **_standing(curves, chosen)})
+        return Measurement(
+            metrics, items_of(curves, cause, columns), {**probes.notes, **_equal_references(curves, chosen)}
+        )
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
         """To all metrics that are means of errors."""
@@ -205,10 +207,10 @@ def spread_of_equals(curves: Sequence[Curve], label_set: str) -> dict[str, float
     return spread
 
 
-def _standing(curves: Sequence[Curve], label_set: str) -> dict[str, str]:
+def _equal_references(curves: Sequence[Curve], label_set: str) -> dict[str, str]:
     """A note that names the references of equal standing."""
     names = sorted({name for curve in curves for name in curve.equals.get(label_set, {})})
-    return {STANDING: ", ".join(names)} if names else {}
+    return {EQUAL_REFERENCES: ", ".join(names)} if names else {}
 
 
 def _averages(columns: Mapping[str, Float]) -> list[Average]:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict, Field
 
 # The note of a result that names its references of equal standing.
-STANDING = "references of equal standing"
+EQUAL_REFERENCES = "references of equal standing"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from judge.view.score_shares import Counted, TaskScore, held_against, other_coun
 from scoring import names
 from scoring.lambench.release import Release
 from tasks.kind import ScoreFamily
-from tasks.metrics.metric import STANDING
+from tasks.metrics.metric import EQUAL_REFERENCES
 from tasks.suites.suite import Task
 
 _DRIFT = "slope_geomean"  # a run is scored by its slope; the result has the geometric mean over runs
@@ -98,7 +98,7 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
         groups=groups,
         label_sets=known_labels(board.rows, index),
         metrics=metrics,
-        standing=_standing(board, index),
+        equals=_equal_references(board, index),
         elements=elements_figure(frame, task.name),
         runs=runs,
         score_lines=_score_lines(board, task, shares),
@@ -144,10 +144,10 @@ def _metrics(board: Leaderboard, index: int, scored: Sequence[str]) -> tuple[Met
     return tuple(summaries)
 
 
-def _standing(board: Leaderboard, index: int) -> str:
+def _equal_references(board: Leaderboard, index: int) -> str:
     """The names of the references of equal standing; empty if there is one reference alone."""
     results = [result for row in board.rows if (result := row.tasks[index].result) is not None]
-    return next((name for result in results if (name := result.notes.get(STANDING, ""))), "")
+    return next((name for result in results if (name := result.notes.get(EQUAL_REFERENCES, ""))), "")
 
 
 def _ends(values: Iterable[float | None]) -> tuple[float, ...]:

@@ -131,13 +131,16 @@ def test_the_page_marks_a_model_that_the_references_cannot_tell_from_themselves(
     results = []
     for model, x in zip(models, (0.01, 0.1, 0.99), strict=True):
         for each in good_results(model, x):
-            uncertain = {name: replace(metric, reference_uncertainty=0.12) for name, metric in each.metrics.items()}
-            results.append(each.model_copy(update={"metrics": uncertain}) if each.task == "barriers" else each)
-    page = PageReader(pages(page_frame(SUITE, models, results, n_items=99))["tasks/barriers.html"])
-    marked = [name for name in ("A", "B", "C") if any("own uncertainty" in cell for cell in page.row(name)[0])]
+            uncertain = {
+                name: replace(metric, reference_uncertainty=0.12 * (metric.baseline or 1.0))
+                for name, metric in each.metrics.items()
+            }
+            results.append(each.model_copy(update={"metrics": uncertain}) if each.task == "crystals" else each)
+    page = PageReader(pages(page_frame(SUITE, models, results, n_items=99))["tasks/crystals.html"])
+    marked = [name for name in ("A", "B", "C") if any("own uncertainty" in cell[0] for cell in page.row(name)[0])]
     assert marked == ["A", "B"]
     assert [page.row(name)[0][0].strip() for name in ("A", "B", "C")] == ["1–2", "1–2", "3"]
     assert "as good as the references can tell" in page.words
     assert "Uncertainty of the references" in page.words
-    other = PageReader(pages(page_frame(SUITE, models, results, n_items=99))["tasks/crystals.html"])
+    other = PageReader(pages(page_frame(SUITE, models, results, n_items=99))["tasks/barriers.html"])
     assert "Uncertainty of the references" not in other.words

@@ -17,7 +17,7 @@ from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
 from tasks.importing.acwf import import_acwf, read_codes
 from tasks.kinds.equation_of_state import EquationOfStateKind, EquationOfStateParameters
 from tasks.metrics.measurement import Measurement
-from tasks.metrics.metric import STANDING
+from tasks.metrics.metric import EQUAL_REFERENCES
 from tasks.simulation.birch_murnaghan import EquationOfState, energy
 from tests.tasks.made_up import observed
 
@@ -80,7 +80,7 @@ def test_codes_against_the_all_electron_mean(
         assert not any(metric.at_reference_uncertainty for metric in metrics.values())
     mean = measured_code(dataset, {curve.id: curve.reference["PBE"] for curve in dataset.table.curves})
     assert all(metric.at_reference_uncertainty for name, metric in mean.metrics.items() if name != "force_mae")
-    assert measured.notes[STANDING] == "fleur, wien2k-dk_0.06"
+    assert measured.notes[EQUAL_REFERENCES] == "fleur, wien2k-dk_0.06"
 
 
 FITS = {"fleur": (11.9, 0.88, 4.9), "wien2k": (12.1, 0.90, 5.1), "castep": (12.3, 0.80, 5.0)}
