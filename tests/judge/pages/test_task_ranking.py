@@ -137,7 +137,7 @@ def test_the_page_marks_a_model_that_the_references_cannot_tell_from_themselves(
             }
             results.append(each.model_copy(update={"metrics": uncertain}) if each.task == "crystals" else each)
     page = PageReader(pages(page_frame(SUITE, models, results, n_items=99))["tasks/crystals.html"])
-    marked = [name for name in ("A", "B", "C") if any("own uncertainty" in cell[0] for cell in page.row(name)[0])]
+    marked = [name for name in ("A", "B", "C") if any("own uncertainty" in cell[0] for cell in page.row(name))]
     assert marked == ["A", "B"]
     assert [page.row(name)[0][0].strip() for name in ("A", "B", "C")] == ["1–2", "1–2", "3"]
     assert "as good as the references can tell" in page.words
