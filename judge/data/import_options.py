@@ -58,7 +58,8 @@ _FORMATS = (
     "elasticity and compression: crystals; phonons: phonopy; "
     "thermal conductivity: thermal-conductivity (the files of κ_SRME); "
     "structures alone (dynamics, timing): structures; the formats of installed kinds; "
-    "mlipaudit: every benchmark of MLIPAudit, as its archives unpack, with cards of their own"
+    "equations of state: acwf; "
+    "mlipaudit, ml-peg: every benchmark of MLIPAudit or ML-PEG, as their archives unpack, with cards of their own"
 )
 _UNITS = (
     "of extxyz, traj and db, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list like "
@@ -70,7 +71,7 @@ _CLUSTER = (
 )
 _ALSO_THEORY = "--theory of another level; tables of references need only this, as their files hold all levels"
 
-_NEEDED = " (needed by all formats but mlipaudit)"
+_NEEDED = " (needed by all formats but mlipaudit and ml-peg)"
 
 FormatArgument = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 PathArgument = Annotated[
@@ -102,7 +103,9 @@ Mesh = Annotated[float | None, typer.Option(min=1, help="phonopy: length of the 
 
 _MODE = "mlipaudit: which systems; data sets of subsets have the mode in their names; 2025: those of the paper"
 Mode = Annotated[RunMode | None, typer.Option(help=f"{_MODE} (default: standard)")]
-Only = Annotated[list[str] | None, typer.Option(metavar="BENCHMARK", help="mlipaudit: this benchmark; repeatable")]
+Only = Annotated[
+    list[str] | None, typer.Option(metavar="BENCHMARK", help="mlipaudit, ml-peg: this benchmark; repeatable")
+]
 
 _SAME = "labels at another level, of the same structures in the same order; repeatable"
 Also = Annotated[list[str] | None, typer.Option(metavar="LABELSET=PATH", help=_SAME)]

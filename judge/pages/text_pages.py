@@ -1,7 +1,8 @@
-"""The pages "How it works" and "How to submit". Their numbers come from code, scoring release and leaderboard."""
+"""The pages "How it works", "How to submit" and "ML-PEG". Their numbers come from code, release and leaderboard."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -15,10 +16,12 @@ from judge.view.columns import task_groups
 from judge.view.leaderboard_export import task_page
 from judge.view.page_context import Frame
 from sandbox.limits import Limits
+from scoring.ml_peg import load_facts
 from scoring.robustness import LEVEL
 from submissions.card.starter import StarterName
 from submissions.preflight.preflight import MAX_PREFLIGHT_S
 from submissions.records import ModelCard
+from tasks.kinds.registry import KINDS
 from tasks.metrics.failure_cost import COST_IN_BASELINES
 
 _GPU = "GPU "  # the hardware class of a machine with a GPU begins so: `judge.records.hardware.hardware_class`
@@ -45,8 +48,24 @@ class LimitLine(NamedTuple):
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
-    """`how.html` and `submit.html`."""
-    return {"how.html": _how(frame), "submit.html": _submit(frame)}
+    """`how.html`, `submit.html` and `ml-peg.html`."""
+    return {"how.html": _how(frame), "submit.html": _submit(frame), "ml-peg.html": _ml_peg(frame)}
+
+
+def _ml_peg(frame: Frame) -> bytes:
+    """Which benchmarks of ML-PEG are measured, and what is not."""
+    facts = load_facts()
+    covers = Counter(benchmark.cover for benchmark in facts.benchmarks.values())
+    titles = {name: kind.traits.title for name, kind in KINDS.items()}
+    return frame.draw(
+        "ml-peg.html",
+        "ml-peg.html",
+        facts=facts,
+        covers=covers,
+        cover_words={"full": "measured", "part": "in part", "no": "not measured"},
+        n_metrics=sum(len(benchmark.metrics) for benchmark in facts.benchmarks.values()),
+        titles=titles,
+    )
 
 
 def _how(frame: Frame) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -17,12 +17,57 @@ class BenchmarkFacts(ReleasePart):
 
     Args:
         source: of thresholds, units and weights.
+        cover: whether the judge measures it, in whole or in part; None: it is not said.
+        kinds: of the tasks that measure it.
+        importer: the format of `judge data import` that reads its files; empty: there is none.
+        reason: what is missing, if it is not measured in full.
     """
 
     category: Name
     weight: Weight = 1.0
     metrics: dict[str, MetricFacts] = Field(min_length=1)
     source: str = ""
+    cover: Literal["full", "part", "no"] | None = None
+    kinds: tuple[str, ...] = ()
+    importer: str = ""
+    reason: str = ""
+
+    @model_validator(mode="after")
+    def _says_why(self) -> BenchmarkFacts:
+        if self.cover in ("part", "no") and not self.reason:
+            raise ValueError("reason: is missing: say what is not measured")
+        return self
+
+
+class AsPublished(ReleasePart):
+    """What a fault does to a score.
+
+    Args:
+        signed: metrics of its benchmarks that keep their sign, where `corrected` takes the magnitude.
+        preset: whose weights it changes.
+        categories: by category, the weight in that preset.
+    """
+
+    signed: tuple[str, ...] = ()
+    preset: str = ""
+    categories: dict[str, Weight] = Field(default_factory=dict)
+
+
+class MlPegSlip(ReleasePart):
+    """A fault of ML-PEG.
+
+    Args:
+        benchmarks: that have it.
+        text: what is done.
+        corrected: what is done here.
+        as_published: what it does to a score; nothing if it is one of the calculations, which the judge makes itself.
+    """
+
+    name: Name
+    benchmarks: tuple[str, ...] = ()
+    text: Name
+    corrected: Name
+    as_published: AsPublished = AsPublished()
 
 
 class Preset(ReleasePart):
@@ -64,6 +109,7 @@ class MlPegFacts(ReleasePart):
     benchmarks: dict[str, BenchmarkFacts] = Field(min_length=1)
     category_weights: dict[str, Weight] = Field(default_factory=dict)
     presets: dict[str, Preset] = Field(default_factory=dict)
+    slips: tuple[MlPegSlip, ...] = ()
 
     @model_validator(mode="after")
     def _add_up(self) -> MlPegFacts:
@@ -77,9 +123,27 @@ class MlPegFacts(ReleasePart):
             for benchmark, metrics in preset.metrics.items():
                 known = self.benchmarks[benchmark].metrics
                 _known(f"preset {name}: benchmark {benchmark}: metrics", metrics, known, "metric")
+        for slip in self.slips:
+            self._check_slip(slip)
         for name in ("", *self.presets):
             self._check_sums(name)
         return self
+
+    def _check_slip(self, slip: MlPegSlip) -> None:
+        where, changes = f"slips: '{slip.name}'", slip.as_published
+        _known(f"{where}: benchmarks", slip.benchmarks, self.benchmarks, "benchmark")
+        metrics = {metric for name in slip.benchmarks for metric in self.benchmarks[name].metrics}
+        _known(f"{where}: as_published: signed", changes.signed, metrics, "metric")
+        _known(f"{where}: as_published: categories", changes.categories, self.categories, "category")
+        if changes.preset:
+            _known(f"{where}: as_published", [changes.preset], self.presets, "preset")
+
+    @property
+    def signed(self) -> frozenset[Key]:
+        """The metrics, by benchmark, that keep their sign as published."""
+        return frozenset(
+            (b, metric) for slip in self.slips for b in slip.benchmarks for metric in slip.as_published.signed
+        )
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -90,9 +154,13 @@ class MlPegFacts(ReleasePart):
         """The names of a category's benchmarks, in alphabetical order."""
         return tuple(sorted(name for name, facts in self.benchmarks.items() if facts.category == category))
 
-    def weights(self, preset: str = "") -> Weights:
-        """The weights of the facts, or of one of the `presets`."""
+    def weights(self, preset: str = "", *, as_published: bool = False) -> Weights:
+        """The weights of the facts, or of one of the `presets`, with its slips if `as_published`."""
         chosen = self.presets[preset] if preset else Preset()
+        for slip in self.slips if as_published and preset else ():
+            if slip.as_published.preset == preset:
+                categories = {**chosen.categories, **slip.as_published.categories}
+                chosen = chosen.model_copy(update={"categories": categories})
         categories = {}
         for category in self.categories:
             default = self.category_weights.get(category, 1.0) if chosen.others is None else chosen.others

@@ -8,7 +8,8 @@ overall are weighted means of the level below.
 - if a model does not have a metric, benchmark or category (None), it is left out and the others share its weight: a
   model may gain by skipping;
 - if a metric is NaN, its benchmark, its category and the overall have no score, unless its weight is zero;
-- an infinite value beyond *good* scores 1.
+- an infinite value beyond *good* scores 1;
+- the slips of the facts that are in the scores: a metric that keeps its sign, a preset that drops a category.
 
 `corrected` obeys one law: nothing that a model can do by failing, skipping or answering NaN improves its score. At
 every level a missing value counts 0, whether None or NaN; `Term.at_best` is the value if it counted 1. An infinite
@@ -115,7 +116,11 @@ class Scheme:
         if node.leaf is not None:
             benchmark, metric = node.leaf.key
             raw = measured.get(benchmark, {}).get(metric)
-            return (node, False) if raw is None else (_measured(node, node.leaf, raw), _is_nan(raw))
+            if raw is None:
+                return node, False
+            if self.corrected and node.leaf.key in self.facts.signed and raw.value is not None:
+                raw = raw._replace(value=abs(raw.value))
+            return _measured(node, node.leaf, raw), _is_nan(raw)
         filled = [self._filled(part, measured) for part in node.parts]
         parts = tuple([part for part, _ in filled])
         if self.corrected:
@@ -138,7 +143,7 @@ class Scheme:
 
 
 def _empty_tree(facts: MlPegFacts, preset: str, flags: Mapping[Key, Mismatch], *, corrected: bool) -> Node:
-    weights = facts.weights(preset)
+    weights = facts.weights(preset, as_published=not corrected)
 
     def metric(key: Key, source: str) -> Node:
         metric_facts = facts.benchmarks[key[0]].metrics[key[1]]
@@ -198,13 +203,14 @@ def _check(measured: Metrics, facts: MlPegFacts) -> None:
         for metric, raw in metrics.items():
             if metric not in known:
                 raise ScoringError(f"{where}: metric {metric}: unknown: the facts know {', '.join(sorted(known))}")
-            _check_metric(f"{where}: metric {metric}", raw, known[metric])
+            signed = (benchmark, metric) in facts.signed
+            _check_metric(f"{where}: metric {metric}", raw, known[metric], signed=signed)
 
 
-def _check_metric(where: str, measured: RawMetric, facts: MetricFacts) -> None:
+def _check_metric(where: str, measured: RawMetric, facts: MetricFacts, *, signed: bool) -> None:
     if measured.unit != facts.unit:
         raise ScoringError(f"{where}: unit: {measured.unit!r}, not {facts.unit!r}: convert the value")
-    if measured.value is not None and measured.value < 0 and not facts.may_be_negative:
+    if measured.value is not None and measured.value < 0 and not (signed or facts.may_be_negative):
         raise ScoringError(f"{where}: value: an error of {measured.value} is below zero: give its magnitude")
     if not 0 <= measured.n_failed <= measured.n_items:
         raise ScoringError(f"{where}: n_failed: {measured.n_failed} of {measured.n_items} items: count them again")

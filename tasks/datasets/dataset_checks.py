@@ -26,6 +26,7 @@ class Condition(NamedTuple):
 # The conditions of a simulation, arrays beside those of the frames.
 CONDITIONS: Mapping[str, Condition] = {
     "pressure_gpa": Condition(np.float64),
+    "temperature_k": Condition(np.float64),  # of the heat bath, in place of the task's
     "supercell": Condition(np.int64, (3, 3)),  # columns: its vectors in those of the cell, as phonopy has it
     "primitive": Condition(np.float64, (3, 3)),  # columns: the primitive vectors, likewise
     "third_order_supercell": Condition(np.int64, (3, 3)),  # likewise, for force constants of third order

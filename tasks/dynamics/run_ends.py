@@ -68,7 +68,11 @@ def trajectory_of(
 
 
 def run_ends(
-    copies: Frames, arrays: Mapping[str, NDArray[Any]], settings: DynamicsSettings, distances: Sequence[float]
+    copies: Frames,
+    arrays: Mapping[str, NDArray[Any]],
+    settings: DynamicsSettings,
+    distances: Sequence[float],
+    temperatures: Sequence[float] | None = None,
 ) -> RunEnds:
     """The ends of t runs.
 
@@ -76,12 +80,15 @@ def run_ends(
         copies: the t structures, replicas among them.
         arrays: of `tasks.dynamics.simulate.simulate`.
         distances: (t,) see `escape_distance`.
+        temperatures: (t,) [K] of the heat baths; None: those of the settings.
     """
+    hottest = max(settings.temperature_k, settings.end_temperature_k or 0.0)
     cause = arrays["failure"].copy()
     ended = arrays["completed_steps"] * settings.timestep_fs / 1000
     for run in range(len(copies)):
         n_frames = int(np.isfinite(arrays["potential"][run]).sum())
-        seen = _seen(copies, run, arrays, settings, n_frames, distances[run]) if n_frames else []
+        limit = (hottest if temperatures is None else temperatures[run]) + EXPLOSION_RISE_K
+        seen = _seen(copies, run, arrays, settings, n_frames, distances[run], limit) if n_frames else []
         if seen:
             time_ps, code = min(seen)
             if cause[run] == 0 or time_ps < ended[run]:
@@ -98,10 +105,10 @@ def _seen(
     settings: DynamicsSettings,
     n_frames: int,
     distance: float,
+    limit: float,
 ) -> list[tuple[float, Cause]]:
     """Time [ps] and cause of each fault that the stored frames show."""
     trajectory = trajectory_of(copies, run, arrays, settings, n_frames)
-    limit = max(settings.temperature_k, settings.end_temperature_k or 0.0) + EXPLOSION_RISE_K
     too_hot = np.flatnonzero(arrays["hottest"][run, :n_frames] > limit)
     faults = [(float(trajectory.times_ps[too_hot[0]]), Cause.EXPLODED)] if too_hot.size else []
     if np.isfinite(distance) and (escape := first_escape(trajectory, distance)):

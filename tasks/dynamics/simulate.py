@@ -160,6 +160,7 @@ def simulate(
     watch: Watch,
     frames_sha256: str,
     molecules: Int | None = None,
+    temperatures: Float | None = None,
 ) -> Arrays:
     """The arrays of `StoredFrames`, and `completed_steps`, `failure` (t,), of t = structures × replicas.
 
@@ -168,7 +169,13 @@ def simulate(
     Args:
         frames_sha256: of the data set: a checkpoint of other structures is not used.
         molecules: (N,) see `tasks.simulation.barostat.MonteCarloBarostat`.
+        temperatures: (n,) [K] of the structures, in place of those of the settings.
+
+    Raises:
+        ValueError: the settings change the temperature, which is that of each structure.
     """
+    if temperatures is not None and settings.end_temperature_k is not None:
+        raise ValueError("end_temperature_k: the data set states the temperature of each system: leave it out")
     checkpoint = RunCheckpoint(watch, VERSION, frames_sha256, settings)
     causes = np.zeros(len(frames), np.int8)
     if settings.minimise_steps and checkpoint.stored is None:
@@ -177,7 +184,8 @@ def simulate(
     copies = frames.take(replicas)
     budget = TimeBudget(watch, settings.steps, checkpoint.used_s)
     kept = StoredFrames(copies, settings, checkpoint.stored)
-    run = _run(copies, settings, model, checkpoint.stored)
+    baths = settings.temperature_k if temperatures is None else temperatures[replicas]
+    run = _run(copies, settings, model, checkpoint.stored, baths)
     run.drop(causes[replicas[run.alive]])
     barostat = None
     if settings.ensemble == "npt":
@@ -191,6 +199,8 @@ def simulate(
             run.stop(Cause.OVER_TIME)
         if not run.alive.size:
             break
+        if isinstance(run, LangevinRun) and temperatures is None:
+            run.temperature_k = settings.temperature_at(step)
         _step(step, run, settings, barostat)
         kept.see(step, run)
         if step % settings.store_every == 0:
@@ -223,10 +233,14 @@ def _minimised(
 
 
 def _run(
-    copies: Frames, settings: DynamicsSettings, model: BatchCalculator, stored: Mapping[str, NDArray[Any]] | None
+    copies: Frames,
+    settings: DynamicsSettings,
+    model: BatchCalculator,
+    stored: Mapping[str, NDArray[Any]] | None,
+    temperature_k: float | Float,
 ) -> LockstepRun:
     seeds = np.arange(len(copies)) % settings.replicas + settings.seed
-    momenta = thermal_momenta(copies, settings.temperature_k, seeds.tolist())
+    momenta = thermal_momenta(copies, temperature_k, seeds.tolist())
     bounds = RunBounds(settings.explode_energy_ev_per_atom, settings.explode_temperature_k)
     if settings.ensemble == "nve":
         return LockstepRun(copies, momenta, settings.timestep_fs, model, bounds, stored)
@@ -236,7 +250,7 @@ def _run(
         settings.timestep_fs,
         model,
         bounds,
-        temperature_k=settings.temperature_k,
+        temperature_k=temperature_k,
         friction_per_ps=settings.friction_per_ps,
         seeds=seeds.tolist(),
         state=stored,
@@ -244,10 +258,8 @@ def _run(
 
 
 def _step(step: int, run: LockstepRun, settings: DynamicsSettings, barostat: MonteCarloBarostat | None) -> None:
-    if isinstance(run, LangevinRun):
-        if (step - 1) % settings.store_every == 0:
-            run.begin_block((step - 1) // settings.store_every)
-        run.temperature_k = settings.temperature_at(step)
+    if isinstance(run, LangevinRun) and (step - 1) % settings.store_every == 0:
+        run.begin_block((step - 1) // settings.store_every)
     run.step()
     if barostat is not None and isinstance(run, LangevinRun) and step % settings.barostat_every == 0:
         barostat.adapts = settings.adapts_throughout or step <= settings.equilibration_steps

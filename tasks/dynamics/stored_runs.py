@@ -37,7 +37,9 @@ class StoredRuns:
         for system in dataset.table.systems:
             distances[system.structure] = escape_distance(frames, system.structure, system.escape_distance)
         each = np.repeat(distances, settings.replicas).tolist()
-        self._ends = run_ends(self._copies, self._arrays, settings, each)
+        stated = dataset.structures.conditions.get("temperature_k")
+        self._baths = None if stated is None else np.repeat(stated, settings.replicas).tolist()
+        self._ends = run_ends(self._copies, self._arrays, settings, each, self._baths)
 
     def ends(self, structure: int) -> RunEnds:
         """The ends of the replicas of a structure."""
@@ -72,6 +74,7 @@ class StoredRuns:
         temperatures = kinetic / (1.5 * kB * trajectories[0].n_atoms)
         steps = [frame * settings.store_every for frame in range(first, end)]
         target = float(np.mean([settings.temperature_at(step) for step in steps]))
+        target = target if self._baths is None else float(self._baths[chosen[0]])
         after = [t.segment(t.times_ps[first], t.times_ps[-1]) for t in trajectories]
         return SystemRuns(after, kinetic + potential, temperatures, target)
 

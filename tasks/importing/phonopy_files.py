@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import spglib
-import yaml  # type: ignore[import-untyped]
+import yaml
 from ase import Atoms
 from phonopy.interface.phonopy_yaml import load_phonopy_yaml
 from phonopy.structure.atoms import PhonopyAtoms

@@ -179,7 +179,8 @@ class Dynamics:
         """
         check_size(structures.name, structures.frames, parameters)
         frames, molecules = _moved_as_a_whole(structures, parameters)
-        return Observation(simulate(frames, parameters, model, watch, structures.frames_sha256, molecules))
+        baths = structures.conditions.get("temperature_k")
+        return Observation(simulate(frames, parameters, model, watch, structures.frames_sha256, molecules, baths))
 
     def work(self, structures: Structures, parameters: DynamicsParameters) -> Work:
         """Each structure once a step of its minimisation.
@@ -261,7 +262,9 @@ def _measured(
             continue
         if columns.cause[k]:
             start = dataset.frames.take([row.structure])
-            columns.put(k, unmeasured(row.analysis, start, label_set, settings.temperature_k))
+            baths = dataset.structures.conditions.get("temperature_k")
+            bath = settings.temperature_k if baths is None else float(baths[row.structure])
+            columns.put(k, unmeasured(row.analysis, start, label_set, bath))
         else:
             result = analysed(row.analysis, runs.of(row.structure), label_set)
             columns.cause[k] = 0 if np.isfinite(result.error) else Cause.UNSTABLE

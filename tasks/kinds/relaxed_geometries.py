@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +22,14 @@ from tasks.trajectories.superposition import rmsd
 RATTLE_SEED = 20260101
 Matching = Literal["periodicity", "superposition"]
 ComparedAtoms = Literal["all", "heavy"]
+# Of a cell: its three lengths; or, for an atom, its volume, the area of its first two vectors, the length of the first.
+Extent = Literal["lattice_constant", "volume", "area", "length"]
+EXTENT_UNITS: Mapping[Extent, str] = {
+    "lattice_constant": "Å",
+    "volume": "Å³/atom",
+    "area": "Å²/atom",
+    "length": "Å/atom",
+}
 
 
 class Comparison(NamedTuple):
@@ -30,10 +38,12 @@ class Comparison(NamedTuple):
     Args:
         matching: `periodicity` superposes molecules alone, and matches others by their lattice.
         atoms: `heavy` leaves hydrogen out.
+        extent: of cells that may change; None: it is not compared.
     """
 
     matching: Matching
     atoms: ComparedAtoms = "all"
+    extent: Extent | None = None
 
 
 class RelaxedEnds(NamedTuple):
@@ -121,6 +131,18 @@ def read_ends(observation: Observation, frames: Frames) -> RelaxedEnds:
     return RelaxedEnds(positions, cell, energy, observation.array("largest_force", (n,)), steps, cause)
 
 
+def _extents(extent: Extent, cell: Float, n_atoms: NDArray[np.int64]) -> Float:
+    """(k, 3) lengths [Å] of the vectors of cells (k, 3, 3), or (k, 1) volume, area or length for an atom."""
+    lengths = np.linalg.norm(cell, axis=2)
+    if extent == "lattice_constant":
+        return np.asarray(lengths)
+    if extent == "volume":
+        size = np.abs(np.linalg.det(cell))
+    else:
+        size = np.linalg.norm(np.cross(cell[:, 0], cell[:, 1]), axis=1) if extent == "area" else lengths[:, 0]
+    return np.asarray((size / n_atoms)[:, None])
+
+
 class ReferenceGeometries(NamedTuple):
     """The reference geometries of `structures`, and how others are compared with them."""
 
@@ -161,6 +183,19 @@ class ReferenceGeometries(NamedTuple):
         else:
             vectors = matched(positions - reference, reference_cell, pbc)
         return float(np.sqrt((vectors**2).sum(axis=1).mean()))
+
+    def extent_errors(self, extent: Extent, cell: Float, chosen: Bool) -> Float:
+        """(n,) the error of the extent of the crystals of `chosen` (n,), in its unit; NaN for others.
+
+        Of lattice constants it is the mean of the absolute errors of the three lengths, else it has a sign.
+        """
+        chosen = chosen & self.geometries.known & free_cells(self.structures)
+        errors = np.full(len(cell), np.nan)
+        n_atoms = self.structures.frames.n_atoms[chosen]
+        ours, theirs = (_extents(extent, cells[chosen], n_atoms) for cells in (cell, self.geometries.cell))
+        difference = ours - theirs
+        errors[chosen] = np.abs(difference).mean(axis=1) if extent == "lattice_constant" else difference[:, 0]
+        return errors
 
     def volume_errors(self, cell: Float, chosen: Bool) -> Float:
         """(n,) volume over the reference's, less one [%], of the crystals of `chosen` (n,); NaN for others."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Difference
 from tasks.datasets.dataset import Dataset
+from tasks.kinds.difference_statistics import QuantityRows, Statistic, group_metrics
 from tasks.kinds.energy_differences import mean_errors, prefixes, summed, terms_of, with_uncertainty
-from tasks.kinds.relaxed_geometries import Comparison, ReferenceGeometries, RelaxedEnds
+from tasks.kinds.relaxed_geometries import EXTENT_UNITS, Comparison, ReferenceGeometries, RelaxedEnds
 from tasks.metrics.averages import Average
 from tasks.metrics.contributions import baseline_column, stored_column
 from tasks.metrics.failure_cost import SMALLEST_BASELINE
@@ -25,7 +26,12 @@ from tasks.structures.units import Unit, unit_size
 PERCENT = 100.0
 RMSD, VOLUME, NOT_CONVERGED, STEPS = "rmsd", "volume_mape", "not_converged_percent", "mean_steps"
 # The columns that say which items take part in these; no quantity of differences may have one of them.
-COUNTS: Mapping[str, str] = {RMSD: "rmsd_count", VOLUME: "volume_count", NOT_CONVERGED: "structure_count"}
+COUNTS: Mapping[str, str] = {
+    RMSD: "rmsd_count",
+    VOLUME: "volume_count",
+    NOT_CONVERGED: "structure_count",
+    **{f"{extent}_mae": f"{extent}_extent_count" for extent in EXTENT_UNITS},
+}
 _COUNT = re.compile(r"(.+_)?count")
 
 
@@ -99,6 +105,11 @@ def _structure_columns(
         columns["volume_error"] = references.volume_errors(ends.cell, converged & free_cell)
         columns[baseline_column("volume_error")] = references.volume_errors(start.cell, free_cell)
         columns[COUNTS[VOLUME]] = (known & free_cell).astype(np.float64)
+        if comparison.extent is not None:
+            extent, column = comparison.extent, f"{comparison.extent}_extent_error"
+            columns[column] = references.extent_errors(extent, ends.cell, converged & free_cell)
+            columns[baseline_column(column)] = references.extent_errors(extent, start.cell, free_cell)
+            columns[COUNTS[f"{extent}_mae"]] = columns[COUNTS[VOLUME]]
     return columns
 
 
@@ -147,6 +158,16 @@ def averages(columns: Mapping[str, Float], unit: str = "") -> list[Average]:
         trivial = None if trivial is None else np.abs(trivial)
         count = columns[COUNTS[VOLUME]]
         means.append(Average(VOLUME, "%", np.abs(error), count, errors=error, baseline=trivial))
+    for extent, extent_unit in EXTENT_UNITS.items():
+        name, taking_part = f"{extent}_mae", COUNTS[f"{extent}_mae"]
+        if taking_part in columns:
+            error = stored_column(columns, f"{extent}_extent_error")
+            trivial = columns.get(baseline_column(f"{extent}_extent_error"))
+            trivial = None if trivial is None else np.abs(trivial)
+            signed = None if extent == "lattice_constant" else error
+            means.append(
+                Average(name, extent_unit, np.abs(error), columns[taking_part], errors=signed, baseline=trivial)
+            )
     for name in sorted(filter(_COUNT.fullmatch, columns)):
         if name not in COUNTS.values():
             means += mean_errors(name.removesuffix("count"), columns, unit)
@@ -167,13 +188,29 @@ def metric_of(average: Average, stated: Mapping[str, float], where: str) -> Metr
     members = average.counts > 0
     mean = float(average.baseline[members].sum() / average.counts[members].sum())
     baseline = stated.get(average.name, mean ** (0.5 if average.root else 1.0))
-    if average.name in (RMSD, VOLUME) and not baseline > SMALLEST_BASELINE:
+    if average.name in COUNTS and not baseline > SMALLEST_BASELINE:
         remedy = "state rattle in the task's parameters, or a " if average.name == RMSD else "state a "
         raise ValueError(
             f"{where}: {average.name}: the starts are the references, which a model without forces reaches: "
             f"{remedy}baseline under [baselines] in card.toml"
         )
     return average.metric(baseline)
+
+
+def difference_statistics(
+    items: Items, rows: Sequence[Difference], metrics: Mapping[str, Metric], asked: Sequence[Statistic], unit: Unit
+) -> dict[str, Metric]:
+    """The statistics of relaxed energies that a task asks for; the items of `rows` are the last ones."""
+    if not rows or not asked:
+        return {}
+    first = len(items) - len(rows)
+    columns = {name: items.columns[name][first:] for name in ("predicted", "reference", "error")}
+    groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
+    found: dict[str, Metric] = {}
+    for quantity, prefix in prefixes(quantities, "differences").items():
+        of_quantity = QuantityRows(prefix, rows, columns, groups, quantities == quantity, unit)
+        found |= group_metrics(of_quantity, asked, None, metrics[f"{prefix}rmse"].failure_cost)
+    return found
 
 
 def uncertain_metrics(

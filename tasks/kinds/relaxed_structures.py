@@ -15,6 +15,8 @@ Items are the structures, then the differences. A column `…_count` states whic
 | --- | --- |
 | `rmsd` [Å]: mean over structures of the root mean square distance of the atoms | with a reference geometry |
 | `volume_mape` [%]: mean of \\|V/V_ref − 1\\| | those of them whose cell may change |
+| with `extent`: `lattice_constant_mae` [Å] or `volume_mae` [Å³/atom], or | " |
+| `area_mae` [Å²/atom] of the first two vectors, or `length_mae` [Å/atom] of the first | " |
 | `mae`, `rmse`, or `<quantity>_mae` …, in the unit of the parameters | differences |
 | `not_converged_percent`, `mean_steps` | all structures |
 
@@ -39,9 +41,11 @@ from pydantic import NonNegativeFloat, model_validator
 from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
+from tasks.kinds.difference_statistics import Statistic
 from tasks.kinds.relaxed_geometries import (
     ComparedAtoms,
     Comparison,
+    Extent,
     Matching,
     end_arrays,
     fixed_atoms,
@@ -55,6 +59,7 @@ from tasks.kinds.relaxed_items import (
     STEPS,
     VOLUME,
     averages,
+    difference_statistics,
     mean_steps,
     metric_of,
     relaxed_items,
@@ -87,6 +92,8 @@ class RelaxedStructuresParameters(Parameters):
         unit: of the differences, and of baselines of them that the card states.
         matching: `superposition` superposes periodic structures, too (a molecule in a box).
         rmsd_of: the atoms that are compared with a reference geometry.
+        extent: of the cells that may change, compared as a metric of its own.
+        statistics: of the differences, as `tasks.kinds.energy_differences` has them; `own_minimum` is not among them.
     """
 
     relaxation: Relaxation = Relaxation()
@@ -97,6 +104,8 @@ class RelaxedStructuresParameters(Parameters):
     unit: Unit = "eV"
     matching: Matching = "periodicity"
     rmsd_of: ComparedAtoms = later("all")
+    extent: Extent | None = later(None)
+    statistics: tuple[Statistic, ...] = later(())
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -104,6 +113,8 @@ class RelaxedStructuresParameters(Parameters):
             raise ValueError('strains: are chosen of cell = "full", at least one of them: leave them out')
         if self.rattle and self.keep_symmetry:
             raise ValueError("rattle: a displaced start has no symmetry: leave out keep_symmetry or rattle")
+        if "own_minimum" in self.statistics:
+            raise ValueError("statistics: own_minimum is of energy_differences alone: leave it out")
         return self
 
     def freedom(self, fixed: Sequence[int], free_cell: bool) -> Freedom:
@@ -131,6 +142,9 @@ class RelaxedStructures:
             KindMetric(VOLUME, "Volume, mean absolute error", "%", scored=True),
             KindMetric("mae", "Mean absolute error", scored=True),
             KindMetric("*_mae", scored=True),
+            KindMetric("*lowest_found_percent", "Groups whose lowest member is found", "%", Better.HIGHER),
+            KindMetric("*r2", "Coefficient of determination R²", "", Better.HIGHER),
+            KindMetric("*spearman", "Rank correlation in a group (Spearman's ρ)", "", Better.HIGHER),
             KindMetric("rmse", "Root mean square error"),
             KindMetric("*_rmse"),
             KindMetric(NOT_CONVERGED, "Did not converge", "%"),
@@ -195,7 +209,7 @@ class RelaxedStructures:
             level,
             start=start,
             free_cell=free_cell,
-            comparison=Comparison(parameters.matching, parameters.rmsd_of),
+            comparison=Comparison(parameters.matching, parameters.rmsd_of, parameters.extent),
             unit=parameters.unit,
         )
         metrics: dict[str, Metric] = {}
@@ -205,7 +219,9 @@ class RelaxedStructures:
             members = average.counts > 0
             if not average.root and average.baseline is not None:
                 parts += parts_by_group([average.over(members)], np.array(items.group)[members].tolist())
-        metrics |= uncertain_metrics(metrics, dataset.table.differences, level, parameters.unit)
+        rows = dataset.table.differences
+        metrics |= difference_statistics(items, rows, metrics, parameters.statistics, parameters.unit)
+        metrics |= uncertain_metrics(metrics, rows, level, parameters.unit)
         metrics[STEPS] = mean_steps(ends)
         notes = {"items in": parameters.unit} if dataset.table.differences else {}
         return Measurement(metrics, items, notes, parts)

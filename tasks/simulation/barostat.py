@@ -101,12 +101,18 @@ class MonteCarloBarostat:
         return VolumeChange(moved, cells * scale[:, None, None], volumes, change)
 
     def decide(
-        self, trial: VolumeChange, rise: Float, temperature_k: float, draws: Sequence[np.random.Generator], alive: Int
+        self,
+        trial: VolumeChange,
+        rise: Float,
+        temperature_k: float | Float,
+        draws: Sequence[np.random.Generator],
+        alive: Int,
     ) -> Bool:
         """(k,) whether the change of each structure `alive` is accepted; the limits adapt.
 
         Args:
             rise: (k,) of the potential energy [eV]; infinite: not accepted.
+            temperature_k: one, or (k,).
             draws: (k,) those of `propose`.
         """
         kt, change = kB * temperature_k, trial.change[alive]

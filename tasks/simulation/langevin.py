@@ -28,7 +28,7 @@ class LangevinRun(LockstepRun):
     """n trajectories in contact with a heat bath.
 
     Args:
-        temperature_k: of the bath; the attribute may change between steps.
+        temperature_k: of the bath, one or (n,) by trajectory; the attribute may change between steps.
         friction_per_ps: 0 for none: then a step is one of velocity Verlet, but for rounding.
         seeds: (n,) of the noise of each trajectory.
 
@@ -44,7 +44,7 @@ class LangevinRun(LockstepRun):
         model: BatchCalculator,
         bounds: RunBounds,
         *,
-        temperature_k: float,
+        temperature_k: float | Float,
         friction_per_ps: float,
         seeds: Sequence[int],
         state: Mapping[str, NDArray[Any]] | None = None,
@@ -73,11 +73,18 @@ class LangevinRun(LockstepRun):
 
     def _drift(self, positions: Float, momenta: Float, masses: Float) -> tuple[Float, Float]:
         kept = np.exp(-self._friction * self._dt)
-        kick = np.sqrt((1 - kept**2) * kB * self.temperature_k) * np.sqrt(masses)
+        kick = np.sqrt((1 - kept**2) * kB * self._bath(self._batch.frame_index)) * np.sqrt(masses)
         half = 0.5 * self._dt / masses
         positions = positions + half * momenta
         momenta = kept * momenta + kick * self._drawn()
         return positions + half * momenta, momenta
+
+    def _bath(self, of: NDArray[np.int64] | None = None) -> float | Float:
+        """The temperature of the bath; by trajectory (m, 1) of the living ones `of`, or (k,) of all these."""
+        if isinstance(self.temperature_k, float):
+            return self.temperature_k
+        living = self.temperature_k[self.alive]
+        return living if of is None else living[of][:, None]
 
     def _drawn(self) -> Float:
         """(M, 3) standard normal numbers for the atoms of the living."""
@@ -99,7 +106,7 @@ class LangevinRun(LockstepRun):
         cause = np.where(np.isfinite(answer.energy), np.int8(0), np.int8(Cause.NON_FINITE))
         cause = np.where(answer.failure != 0, answer.failure, cause)
         rise = np.where(cause == 0, answer.energy - self.potential[alive], np.inf)
-        accepted = barostat.decide(trial, rise, self.temperature_k, [self._trials[i] for i in alive], alive)
+        accepted = barostat.decide(trial, rise, self._bath(), [self._trials[i] for i in alive], alive)
         chosen = accepted[self._batch.frame_index]
         self.positions[atoms[chosen]] = moved.positions[chosen]
         if answer.forces is not None:

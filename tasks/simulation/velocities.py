@@ -21,8 +21,10 @@ def kinetic_energies(momenta: Float, masses: Float, starts: np.ndarray[tuple[int
     return np.asarray(np.add.reduceat(0.5 * np.einsum("ij,ij->i", momenta, momenta) / masses, starts))
 
 
-def thermal_momenta(frames: Frames, temperature_k: float, seed: int | Sequence[int]) -> Float:
+def thermal_momenta(frames: Frames, temperature_k: float | Float, seed: int | Sequence[int]) -> Float:
     """(N, 3) momenta [ASE units: u·Å per Å·sqrt(u/eV)] drawn from Maxwell and Boltzmann at `temperature_k` [K].
+
+    Temperatures (n,) are those of the structures.
 
     Each structure has its own `numpy.random.default_rng(seed)`, so that its trajectory does not depend on the other
     structures of the data set; replicas need seeds (n,) of their own. Its drift and its rotation about the centre of
@@ -34,10 +36,11 @@ def thermal_momenta(frames: Frames, temperature_k: float, seed: int | Sequence[i
     masses = masses_of(frames)
     momenta = np.empty((len(masses), 3))
     seeds = [seed] * len(frames) if isinstance(seed, int) else seed
+    temperatures = np.broadcast_to(temperature_k, len(frames)).tolist()
     for index in range(len(frames)):
         atoms = frames.atom_slice(index)
         drawn = np.random.default_rng(seeds[index]).standard_normal((int(frames.n_atoms[index]), 3))
-        drawn *= np.sqrt(masses[atoms] * (kB * temperature_k))[:, None]
+        drawn *= np.sqrt(masses[atoms] * (kB * temperatures[index]))[:, None]
         momenta[atoms] = _without_drift(drawn, masses[atoms], frames.positions[atoms])
     return momenta
 

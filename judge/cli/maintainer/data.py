@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from judge.cli.maintainer.mlipaudit_import import MLIPAUDIT, import_layout
+from judge.cli.maintainer.layout_import import MLIPAUDIT, TITLES, import_layout
 from judge.config import load_settings
 from judge.data import import_options as opt
 from judge.data.importing import ImportedDataset, by_label_set, import_dataset
@@ -83,11 +83,12 @@ def import_command(
         also_d3=by_label_set("--also-d3", also_d3),
         also_units=by_label_set("--also-units", also_units),
     )
-    if format == MLIPAUDIT:
-        import_layout(path, mode or "standard", only or [], options, trust_ranges)
+    if format in TITLES:
+        import_layout(format, path, mode, only or [], options, trust_ranges)
         return
     if mode or only:
-        raise DatasetError(f"--{'mode' if mode else 'only'}: is for {MLIPAUDIT}, not for {format}; leave it out")
+        meant = MLIPAUDIT if mode else " and ".join(TITLES)
+        raise DatasetError(f"--{'mode' if mode else 'only'}: is for {meant}, not for {format}; leave it out")
     imported = import_dataset(format, path, options)
     _print_summary(imported, path, trust_ranges)
     print(f"Written to {save_dataset(imported.dataset, load_settings().data)}")

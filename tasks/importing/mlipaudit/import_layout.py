@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tasks.datasets.card import DatasetError
-from tasks.datasets.dataset import Dataset
+from tasks.importing.imported_benchmark import ImportedBenchmark as ImportedBenchmark
 from tasks.importing.mlipaudit import energies, geometries, liquids, proteins
 from tasks.importing.mlipaudit.content import BenchmarkContent, RunMode, stated_cards
 from tasks.importing.mlipaudit.layout import BenchmarkFiles, MissingFiles
@@ -59,23 +59,6 @@ READERS: Mapping[str, BenchmarkReader] = {
 }
 # The benchmarks that came after the paper.
 AFTER_PAPER = ("nve_energy_conservation", "inference_speed", "water_density", "solvent_density")
-
-
-class ImportedBenchmark(NamedTuple):
-    """What became of a benchmark.
-
-    Args:
-        dataset: None if it was not read.
-        note: the published files have more; may be empty.
-        missing: names the files that are not there; empty if all are.
-        fault: one line that names the file at fault; empty if there is none.
-    """
-
-    name: str
-    dataset: Dataset | None = None
-    note: str = ""
-    missing: str = ""
-    fault: str = ""
 
 
 def import_mlipaudit(folder: Path, mode: RunMode, only: Sequence[str] = ()) -> Iterator[ImportedBenchmark]:

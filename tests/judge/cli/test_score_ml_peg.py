@@ -73,10 +73,10 @@ def test_benchmarks_that_no_model_has_count_and_are_named(judge_score: JudgeScor
 def test_the_packaged_facts_of_ml_peg(judge_score: JudgeScore) -> None:
     table = models(one={"metrics": {"X23": {"MAE": metric(25.0, "kJ/mol")}}})
     answer = judge_score("ml-peg", table, "--json", "--packaged").data["models"]["one"]
-    # 0.75, one of three molecular crystals, one of eight categories that weigh something
+    # 0.75, one of three molecular crystals, one of nine categories that weigh something
     assert answer["categories"]["Molecular Crystals"]["value"] == pytest.approx(0.25)
-    assert answer["overall"]["value"] == pytest.approx(0.25 / 8)
-    assert answer["overall"]["at_best"] == pytest.approx((7 + (0.75 + 2) / 3) / 8)
+    assert answer["overall"]["value"] == pytest.approx(0.25 / 9)
+    assert answer["overall"]["at_best"] == pytest.approx((8 + (0.75 + 2) / 3) / 9)
 
 
 def test_a_score_is_explained_down_to_its_metrics(judge_score: JudgeScore) -> None:

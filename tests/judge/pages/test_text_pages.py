@@ -50,7 +50,7 @@ def framed(suite: Suite = SUITE, *names: str, driver: str = "docker", hardware: 
 def test_every_packaged_suite_has_both_pages(name: str) -> None:
     suite = load_suite(name)
     files = pages(framed(suite))
-    assert files.keys() == {"how.html", "submit.html"}
+    assert files.keys() == {"how.html", "submit.html", "ml-peg.html"}
     links = PageReader(files["how.html"]).links
     assert {f"tasks/{task.name}.html" for task in suite.tasks} <= set(links)
     assert {"leaderboard.json", "leaderboard.schema.json"} <= set(links)

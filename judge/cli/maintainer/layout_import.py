@@ -1,4 +1,4 @@
-"""`judge data import mlipaudit`: one data set for each benchmark of MLIPAudit that a folder has."""
+"""`judge data import mlipaudit` and `ml-peg`: one data set for each of their benchmarks that a folder has."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from judge.config import load_settings
 from judge.data.import_options import ImportOptions
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
 from tasks.importing.import_summary import summarise
+from tasks.importing.imported_benchmark import ImportedBenchmark
+from tasks.importing.ml_peg.import_layout import import_ml_peg
 from tasks.importing.mlipaudit.content import RunMode
-from tasks.importing.mlipaudit.import_layout import ImportedBenchmark, import_mlipaudit
+from tasks.importing.mlipaudit.import_layout import import_mlipaudit
 
-MLIPAUDIT = "mlipaudit"
+MLIPAUDIT, ML_PEG = "mlipaudit", "ml-peg"
+TITLES = {MLIPAUDIT: "MLIPAudit", ML_PEG: "ML-PEG"}
 BROKEN = 1
 
 
-def import_layout(folder: Path, mode: RunMode, only: Sequence[str], options: ImportOptions, trust_ranges: bool) -> None:
+def import_layout(
+    format: str, folder: Path, mode: RunMode | None, only: Sequence[str], options: ImportOptions, trust_ranges: bool
+) -> None:
     """Writes the data sets, and prints a line for each; last, what is missing. Exit status 1 if a file is at fault.
 
     Raises:
@@ -27,9 +32,12 @@ def import_layout(folder: Path, mode: RunMode, only: Sequence[str], options: Imp
     """
     for name, value in asdict(options).items():
         if value not in ("", None, (), {}, False):
-            raise DatasetError(f"--{name.replace('_', '-')}: is not for {MLIPAUDIT}, which states it; leave it out")
+            raise DatasetError(f"--{name.replace('_', '-')}: is not for {format}, which states it; leave it out")
     faults, missing, n_read = list[str](), list[str](), 0
-    for benchmark in import_mlipaudit(folder, mode, only):
+    if mode is not None and format != MLIPAUDIT:
+        raise DatasetError(f"--mode: is not for {format}: leave it out")
+    read = import_ml_peg(folder, only) if format == ML_PEG else import_mlipaudit(folder, mode or "standard", only)
+    for benchmark in read:
         if benchmark.missing:
             missing.append(f"{benchmark.name}: {benchmark.missing}")
         if benchmark.fault:
@@ -42,7 +50,9 @@ def import_layout(folder: Path, mode: RunMode, only: Sequence[str], options: Imp
     for line in missing:
         print(f"missing  {line}")
     if not n_read and not faults:
-        raise DatasetError(f"{folder}: has no benchmark of MLIPAudit: unpack its archives there, one folder each")
+        raise DatasetError(
+            f"{folder}: has no benchmark of {TITLES[format]}: unpack its archives there, one folder each"
+        )
     raise typer.Exit(BROKEN if faults else 0)
 
 

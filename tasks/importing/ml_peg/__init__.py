@@ -1,0 +1,1 @@
+"""Importers for the layouts of ML-PEG's benchmarks."""

@@ -1,0 +1,242 @@
+"""Interaction energies: a complex less its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+
+from tasks.datasets.card import DatasetError, dataset_faults
+from tasks.importing.ml_peg.files import (
+    NUMBER,
+    atoms_of,
+    charge_of,
+    inside,
+    lines_of,
+    multiplicity_of,
+    number_in,
+    only,
+    stated_references,
+)
+from tasks.importing.ml_peg.sums import Sums
+
+NOBLE_GASES = (2, 10, 18, 36, 54, 86)
+LIGANDS = ("UNK", "LIG", "MOL")
+
+
+def atlas(folder: Path) -> Sums:
+    """A set of the Non-Covalent Interactions Atlas; systems with noble gases are left out, as ML-PEG does."""
+    path = only(folder, "*_benchmark.txt")
+    files = sorted(inside(folder, "geometries").glob("*.xyz"))
+    by_stem = {file.stem: file for file in files}
+    sums = Sums()
+    for line in lines_of(path):
+        words = line.split()
+        if len(words) < 2 or not NUMBER.fullmatch(words[-1]):
+            continue
+        label = words[0]
+        exact = [by_stem[name] for name in (label, f"{label}_100") if name in by_stem]
+        found = exact or [file for file in files if label in file.stem]
+        if not found:
+            raise DatasetError(f"{path}: {label}: geometries has no file of this name")
+        whole = atoms_of(found[0])
+        if np.isin(whole.numbers, NOBLE_GASES).any():
+            continue
+        where = str(found[0])
+        first, second = (_selected(whole, whole.info.get(f"selection_{part}"), where) for part in "ab")
+        charges = [int(whole.info.get(f"charge_{part}", 0)) for part in "ab"]
+        names = [
+            sums.structure(label, whole, int(whole.info.get("charge", sum(charges)))),
+            sums.structure(f"{label} A", first, charges[0]),
+            sums.structure(f"{label} B", second, charges[1]),
+        ]
+        cluster = re.sub(r"_\d{2,3}$", "", label)
+        terms = dict(zip(names, (1.0, -1.0, -1.0), strict=True))
+        sums.add(label, terms, number_in(words[-1], f"{path}: {label}"), cluster=cluster)
+    return sums
+
+
+def _selected(atoms: Atoms, selection: object, where: str) -> Atoms:
+    """The atoms `i-j`, counted from 1."""
+    match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", str(selection))
+    if match is None:
+        raise DatasetError(f"{where}: selection: {selection!r} must be i-j")
+    first, last = int(match[1]), int(match[2] or match[1])
+    return atoms[first - 1 : last]
+
+
+def three_folders(
+    sums: Sums, id: str, folder: Path, parts: Mapping[str, float], file: str, reference: float, group: str = ""
+) -> None:
+    """Adds the item of a folder with a folder for each part: coefficients by its name."""
+    terms = {}
+    for part, coefficient in parts.items():
+        inner = folder / part
+        atoms = atoms_of(only(inner, file), "turbomole" if file.startswith("coord") else None)
+        name = sums.structure(f"{id} {part}", atoms, charge_of(inner), multiplicity_of(inner))
+        terms[name] = coefficient
+    sums.add(id, terms, reference, group=group)
+
+
+def lnci16(folder: Path) -> Sums:
+    """LNCI16; its references are in ML-PEG's program."""
+    root = inside(folder, "LNCI16_data/benchmark-LNCI16-main", "benchmark-LNCI16-main")
+    stated = stated_references(folder)
+    sums = Sums(stated.unit)
+    for id, reference in stated.references.items():
+        three_folders(sums, id, root / id, {"complex": 1.0, "host": -1.0, "guest": -1.0}, "struc.xyz", reference)
+    return sums
+
+
+def s30l(folder: Path) -> Sums:
+    """S30L: charged and neutral complexes are groups."""
+    root = inside(folder, "S30L/s30l_test_set", "s30l_test_set")
+    path = next(iter(sorted(folder.rglob("references_s30.txt"))), folder / "references_s30.txt")
+    sums = Sums()
+    for number, line in enumerate(lines_of(path), 1):
+        charged = charge_of(root / str(number) / "AB") != 0
+        value = number_in(NUMBER.findall(line)[-1], f"{path}: line {number}")
+        group = "charged" if charged else "neutral"
+        three_folders(sums, str(number), root / str(number), {"AB": 1.0, "A": -1.0, "B": -1.0}, "coord*", value, group)
+    return sums
+
+
+def ionpi19(folder: Path) -> Sums:
+    """IONPI19: complex 16 has the first part of 15, and 18 and 19 are differences of conformers."""
+    root = inside(folder, "ionpi19")
+    path = root / "energies.txt"
+    values = [number_in(NUMBER.findall(line)[-1], path) for line in lines_of(path) if NUMBER.findall(line)]
+    sums = Sums()
+    for k, value in enumerate(values, 1):
+        folders = {"A": f"{k}_A", "B": f"{k}_B"}
+        if k not in (18, 19):
+            folders = {"AB": f"{k}_AB", "A": "15_A" if k == 16 else f"{k}_A", "B": f"{k}_B"}
+        signs = {"AB": 1.0, "A": -1.0, "B": -1.0} if k not in (18, 19) else {"A": 1.0, "B": -1.0}
+        terms = {}
+        for part, name in folders.items():
+            inner = root / name
+            terms[sums.structure(name, atoms_of(inner / "mol.xyz"), charge_of(inner))] = signs[part]
+        sums.add(str(k), terms, value)
+    return sums
+
+
+def quid(folder: Path) -> Sums:
+    """QUID: the best reference of each dimer; equilibrium and dissociation are groups."""
+    import h5py
+
+    path = only(folder, "*.h5")
+    sums = Sums("eV")
+    with dataset_faults(path), h5py.File(path) as file:
+        for label, entry in file.items():
+            _quid_dimer(sums, label, entry, "equilibrium", label, path)
+            for other, point in entry.get("dissociation", {}).items():
+                _quid_dimer(sums, f"{label} {other}", point, "dissociation", label, path)
+    return sums
+
+
+def _quid_dimer(sums: Sums, id: str, entry: Any, group: str, cluster: str, path: Path) -> None:
+    methods = {name: float(np.asarray(value)) for name, value in entry["Eint"].items()}
+    order = ("CCSDT", "LNO-CCSD(T)", "CCSD(T)")
+    best = next((name for wanted in order for name in methods if wanted in name), None)
+    if best is None:
+        raise DatasetError(f"{path}: {id}: Eint: has no method with CCSD(T), but {', '.join(methods)}")
+    terms = {}
+    for part, coefficient in (("dimer", 1.0), ("small_monomer", -1.0), ("big_monomer", -1.0)):
+        atoms = Atoms(np.asarray(entry["atoms"][part]).astype(int), np.asarray(entry["positions"][part]))
+        terms[sums.structure(f"{id} {part}", atoms)] = coefficient
+    sums.add(id, terms, methods[best], group=group, cluster=cluster)
+
+
+def fragments(folder: Path) -> Sums:
+    """PLA15 and PLF547: protein and ligand in one PDB file, with charges in its remarks; groups by these."""
+    path = only(folder, "reference_energies.txt")
+    references = {
+        line.split()[0]: number_in(line.split()[-1], path) for line in lines_of(path) if len(line.split()) > 1
+    }
+    sums = Sums()
+    for file in sorted(folder.rglob("*.pdb")):
+        reference = references.get(file.stem, references.get(file.stem.partition("_")[0]))
+        if reference is None:
+            continue
+        atoms, is_ligand, charges = _pdb_parts(file)
+        group = "ion-ion" if charges[1] and charges[2] else "ion-neutral" if any(charges[1:]) else "neutral"
+        names = [
+            sums.structure(file.stem, atoms, charges[0]),
+            sums.structure(f"{file.stem} protein", atoms[~is_ligand], charges[1]),
+            sums.structure(f"{file.stem} ligand", atoms[is_ligand], charges[2]),
+        ]
+        cluster = file.stem.partition("_")[0]
+        terms = dict(zip(names, (1.0, -1.0, -1.0), strict=True))
+        sums.add(file.stem, terms, reference, group=group, cluster=cluster)
+    return sums
+
+
+def _pdb_parts(path: Path) -> tuple[Atoms, Any, list[int]]:
+    """The atoms of a PDB file, which of them are the ligand's, and the charges of all, protein and ligand."""
+    charges, ligand, symbols, positions = dict[str, int](), [], [], []
+    for line in lines_of(path):
+        if match := re.match(r"REMARK\s+(?:\d+\s+)?(charge(?:_[ab])?)\s*[:=]?\s*([-+]?\d+)", line):
+            charges[match[1]] = int(match[2])
+        elif line.startswith(("ATOM", "HETATM")):
+            ligand.append(line[17:20].strip() in LIGANDS)
+            symbol = line[76:78].strip() or re.sub(r"[^A-Za-z]", "", line[12:16])[:1]
+            symbols.append(symbol.capitalize())
+            positions.append([number_in(line[i : i + 8], path) for i in (30, 38, 46)])
+    if not any(ligand) or all(ligand):
+        raise DatasetError(f"{path}: has no two parts: the residues of ligands are {', '.join(LIGANDS)}")
+    stated = [charges.get(name, 0) for name in ("charge", "charge_a", "charge_b")]
+    return Atoms(symbols, positions), np.array(ligand), stated
+
+
+def gmtkn55(folder: Path) -> Sums:
+    """GMTKN55: weighted; systems with a charged or open-shell species, and excluded subsets, are left out.
+
+    Published weights are of all systems of a subset; here those that are judged count, as docs/scoring.md says.
+    """
+    import yaml
+
+    from tasks.importing.ml_peg.files import cell, csv_rows
+
+    path = only(folder, "GMTKN55.yaml")
+    with dataset_faults(path):
+        subsets = yaml.safe_load(path.read_text(encoding="utf-8"))
+    stated = {cell(row, "subset", "subsets.csv"): row for row in csv_rows(folder / "subsets.csv")}
+    sums = Sums()
+    for subset, systems in subsets.items():
+        row = stated.get(subset, {})
+        if str(row.get("excluded", "")).casefold() in ("true", "1", "yes"):
+            continue
+        for id, system in systems.items():
+            species = system["Species"]
+            if any(s.get("Charge", 0) or s.get("UHF", 0) for s in species.values()):
+                continue
+            terms = {}
+            for name, s in species.items():
+                atoms = Atoms(s["Elements"], s["Positions"])
+                terms[sums.structure(f"{subset} {name}", atoms, 0, 1)] = float(s["Count"])
+            group = str(row.get("category", subset))
+            sums.add(f"{subset} {id}", terms, float(system["Energy"]), group=group, weight=float(system["Weight"]))
+    return sums
+
+
+def tmv(folder: Path) -> Sums:
+    """3dTMV: one structure at two charges; references, charges and 2S+1 are in ML-PEG's program.
+
+    `charges` and `multiplicities` of `references.json` are by item, and by `ITEM ionised`.
+    """
+    stated = stated_references(folder)
+    sums = Sums(stated.unit)
+    for id, reference in stated.references.items():
+        atoms = atoms_of(inside(folder, "3dTMV") / id / "struc.xyz")
+        terms = {}
+        for name, coefficient in ((f"{id} ionised", 1.0), (id, -1.0)):
+            if name not in stated.charges or name not in stated.multiplicities:
+                raise DatasetError(f"{folder / 'references.json'}: charges, multiplicities: {name!r}: is missing")
+            charge, spin = stated.charges[name], stated.multiplicities[name]
+            terms[sums.structure(name, atoms, charge, spin)] = coefficient
+        sums.add(id, terms, reference)
+    return sums

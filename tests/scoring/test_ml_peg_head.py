@@ -1,0 +1,80 @@
+"""ML-PEG's 77 benchmarks: thresholds, units, weights and levels are those of its files; each has a state."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring import RawMetric
+from scoring.ml_peg import load_facts, ml_peg_score
+from tasks.importing.ml_peg.import_layout import benchmarks
+from tasks.kinds.registry import KINDS
+
+SPECS = Path(os.environ.get("LAMBENCH_TEST_SPECS", Path(os.environ.get("LAMBENCH_TEST_DATA", "")) / "../specs"))
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[str, Any]:
+    """`ml_peg.json` beside the reference data."""
+    path = SPECS / "ml_peg.json"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not beside the reference data")
+    return dict(json.loads(path.read_text()))
+
+
+@pytest.mark.data
+def test_thresholds_are_those_of_ml_peg(published: dict[str, Any]) -> None:
+    facts = load_facts()
+    assert facts.benchmarks.keys() == published.keys()
+    for name, benchmark in published.items():
+        ours = facts.benchmarks[name]
+        assert ours.category == benchmark["category"]
+        assert ours.metrics.keys() == benchmark["metrics"].keys()
+        for metric, stated in benchmark["metrics"].items():
+            weight = stated.get("weight")
+            expected = (
+                float(stated["good"]),
+                float(stated["bad"]),
+                stated.get("unit") or "-",
+                1.0 if weight is None else float(weight),
+                stated.get("level_of_theory") or stated.get("level of theory") or "",
+            )
+            found = ours.metrics[metric]
+            assert (found.good, found.bad, found.unit, found.weight, found.level_of_theory) == expected, (name, metric)
+
+
+def test_every_benchmark_has_a_state_that_the_judge_keeps() -> None:
+    facts, importable = load_facts(), set(benchmarks())
+    for name, benchmark in facts.benchmarks.items():
+        assert benchmark.cover is not None
+        assert set(benchmark.kinds) <= set(KINDS)
+        assert bool(benchmark.kinds) == (benchmark.cover != "no")
+        if benchmark.importer == "ml-peg":
+            assert name in importable
+        if benchmark.cover == "full":
+            assert benchmark.importer in ("ml-peg", "mlipaudit")
+            assert not benchmark.reason
+    assert {name for name in importable if name not in facts.benchmarks} == {"low_dimensional_relaxation_1D"}
+    assert sum(b.cover == "full" for b in facts.benchmarks.values()) >= 58
+
+
+PEAK = "Fe +2 Peak Experimental Ref Deviation"
+
+
+@pytest.mark.parametrize(("variant", "value"), [("as_published", 1.0), ("corrected", 0.25)])
+def test_a_deviation_with_a_sign(variant: Any, value: float) -> None:
+    measured = {"oxidation_states": {PEAK: RawMetric("oxidation_states", PEAK, -0.75, "σ")}}
+    term = ml_peg_score(measured, load_facts(), variant)
+    leaf = next(t for _, t in term.walk() if t.raw is not None and t.raw.metric == PEAK)
+    assert leaf.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("variant", "share"), [("as_published", 0.0), ("corrected", 0.2)])
+def test_the_preset_of_materials_drops_defects_as_published(variant: Any, share: float) -> None:
+    term = ml_peg_score({}, load_facts(), variant, preset="Materials")
+    (defects,) = [part for part in term.parts if part.name == "Defects"]
+    assert defects.share == pytest.approx(share)

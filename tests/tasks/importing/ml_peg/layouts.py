@@ -1,0 +1,273 @@
+"""Small folders in the layouts of ML-PEG's benchmarks, made after their description."""
+
+from __future__ import annotations
+
+import bz2
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import yaml
+from ase import Atoms
+from ase.build import bulk, fcc111, molecule
+from ase.calculators.singlepoint import SinglePointCalculator
+from ase.io import write
+from ase.units import Bohr
+from openpyxl import Workbook
+
+WATER = molecule("H2O")
+DIMER = WATER + Atoms("OH2", WATER.positions + np.array([0.0, 0.0, 3.0]))
+BOX = Atoms(WATER.symbols, WATER.positions + 5.0, cell=np.eye(3) * 10.0, pbc=True)
+ICE = Atoms("OH2OH2", np.vstack([WATER.positions, WATER.positions + 2.5]) + 1.0, cell=np.eye(3) * 5.0, pbc=True)
+
+
+def text(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+
+
+def structure(path: Path, atoms: Atoms, **options: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, atoms, **options)
+
+
+def poscar(path: Path, atoms: Atoms) -> None:
+    structure(path, atoms, format="vasp")
+
+
+def workbook(path: Path, sheet: str, rows: list[list[Any]]) -> None:
+    book = Workbook()
+    book.active.title = sheet  # type: ignore[union-attr]
+    for row in rows:
+        book.active.append(row)  # type: ignore[union-attr]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    book.save(path)
+
+
+def x23(folder: Path) -> None:
+    text(folder / "lattice_energy" / "list", "ice\n")
+    inner = folder / "lattice_energy" / "ice"
+    poscar(inner / "POSCAR_solid", ICE)
+    poscar(inner / "POSCAR_molecule", BOX)
+    text(inner / "nmol", "2\n")
+    text(inner / "lattice_energy_DMC", "-59.2\n")
+
+
+def cposs209(folder: Path) -> None:
+    root = folder / "CPOSS209_lattice_energy"
+    text(root / "list", "water\n")
+    for name in ("crystal_I", "crystal_II"):
+        poscar(root / "water" / name, ICE)
+    for name in ("gas_a", "gas_b"):
+        poscar(root / "water" / name, BOX)
+    text(root / "water" / "nmol", "2\n")
+    text(root / "water" / "lattice_energies.txt", "crystal_I -59.0\ncrystal_II -57.5\n")
+
+
+def gscdb(folder: Path) -> None:
+    head = ["Dataset", "Reaction", "Stoichiometry", "Reference"]
+    sets = ["BH28", "BH46", "BH876", "BHDIV7", "BHPERI11", "BHROT27"]
+    sets += ["CRBH14", "DBH22", "INV23", "ORBH35", "PX9", "WCPT26"]
+    rows = [[name, f"{name}_1", "1,dimer,-2,water", -0.008] for name in sets]
+    workbook(folder / "Info" / "DatasetEval.xlsx", "Sheet1", [head, *rows])
+    for name, atoms in (("dimer", DIMER), ("water", WATER)):
+        copy = atoms.copy()
+        copy.info |= {"charge": 0, "multiplicity": 1}
+        structure(folder / "xyz_files" / f"{name}.xyz", copy, format="extxyz")
+
+
+def ncia(folder: Path) -> None:
+    text(folder / "NCIA_D1200_benchmark.txt", "# label kcal/mol\n1.01_water -5.0\n1.02_helium -0.02\n")
+    for label, atoms in (("1.01_water", DIMER), ("1.02_helium", molecule("H2O") + Atoms("He", [[0, 0, 4.0]]))):
+        copy = atoms.copy()
+        copy.info |= {"selection_a": "1-3", "selection_b": f"4-{len(copy)}", "charge_a": 0, "charge_b": 0}
+        structure(folder / "geometries" / f"{label}_100.xyz", copy, format="extxyz")
+
+
+def gmtkn55(folder: Path) -> None:
+    def species(atoms: Atoms, count: int, charge: int = 0) -> dict[str, Any]:
+        positions = [[float(x) for x in row] for row in atoms.positions]
+        symbols = atoms.get_chemical_symbols()
+        return {"Count": count, "Charge": charge, "UHF": 0, "Elements": symbols, "Positions": positions}
+
+    neutral = {"dimer": species(DIMER, 1), "water": species(WATER, -2)}
+    charged = {"ion": species(WATER, 1, 1), "water": species(WATER, -1)}
+    systems = {
+        "1": {"Energy": -5.0, "Weight": 11.5, "Species": neutral},
+        "2": {"Energy": 290.0, "Weight": 11.5, "Species": charged},
+    }
+    text(folder / "GMTKN55.yaml", yaml.safe_dump({"S22": systems, "G21IP": systems}))
+    text(folder / "subsets.csv", "subset,category,excluded\nS22,Intermolecular NCIs,False\nG21IP,Small systems,True\n")
+
+
+def openff(folder: Path) -> None:
+    geometry = [[float(x) / Bohr for x in row] for row in WATER.positions]
+    entry = {
+        "metadata": {"mol_charge": 0, "mol_multiplicity": 1, "mapped_smiles": "[O:1]([H:2])[H:3]"},
+        "final_energies": {"[0]": -76.0, "[15]": -75.99},
+        "final_geometries": {"[0]": geometry, "[15]": geometry},
+    }
+    text(folder / "MP2_heavy-aug-cc-pVTZ_torsiondrive_data.json", json.dumps({"42": entry}))
+
+
+def wiggle150(folder: Path) -> None:
+    lines = []
+    for label, energy in (("ado_00", 0.0), ("ado_01", 12.5), ("bpn_00", 0.0), ("bpn_07", 30.25)):
+        rows = [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(WATER.symbols, WATER.positions, strict=True)]
+        lines += ["3", f"{label} {energy}", *rows]
+    text(folder / "wiggle150-structures" / "ct5c00015_si_003.xyz", "\n".join(lines) + "\n")
+
+
+def bh9(folder: Path) -> None:
+    places = folder / "BH9_SI" / "XYZ_files"
+    for label in ("1_1", "2_1", "10_1"):
+        for end in ("TS", "R1", "R2"):
+            atoms = DIMER if end == "TS" else WATER
+            rows = [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(atoms.symbols, atoms.positions, strict=True)]
+            text(places / f"{label}{end}.xyz", "\n".join([str(len(atoms)), "0 1", *rows]) + "\n")
+    for n, value in ((1, 11.0), (2, 22.0), (3, 33.0)):
+        text(folder / "BH9_SI" / "DB_files" / "BH" / f"BH9-BH_{n}_forward.db", f"1 x\nref {value}\n")
+
+
+def pla15(folder: Path) -> None:
+    lines = ["REMARK charge 1", "REMARK charge_a 1", "REMARK charge_b 0"]
+    for i, (symbol, position) in enumerate(zip(DIMER.symbols, DIMER.positions, strict=True), 1):
+        residue = "ALA" if i <= 3 else "LIG"
+        x, y, z = position
+        head = f"ATOM  {i:5d}  {symbol:<3s} {residue} A{1 + (i > 3):4d}    "
+        lines.append(f"{head}{x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00          {symbol:>2s}")
+    text(folder / "1abc.pdb", "\n".join(lines) + "\nEND\n")
+    text(folder / "reference_energies.txt", "1abc -45.5\n")
+
+
+def quid(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    with h5py.File(folder / "QUID.h5", "w") as file:
+        for group in ("d1", "d1/dissociation/1.5"):
+            for name, value in (("PBE0", 0.0), ("CCSD(T)", -0.2), ("LNO-CCSD(T)", -0.21)):
+                file[f"{group}/Eint/{name}"] = value
+            for part, atoms in (("dimer", DIMER), ("small_monomer", WATER), ("big_monomer", WATER)):
+                file[f"{group}/atoms/{part}"] = atoms.numbers
+                file[f"{group}/positions/{part}"] = atoms.positions
+
+
+def lnci16(folder: Path) -> None:
+    root = folder / "LNCI16_data" / "benchmark-LNCI16-main" / "TYK2"
+    for part, atoms in (("complex", DIMER), ("host", WATER), ("guest", WATER)):
+        structure(root / part / "struc.xyz", atoms, format="xyz")
+    text(root / "complex" / ".CHRG", "1\n")
+    text(root / "host" / ".CHRG", "1\n")
+    text(folder / "references.json", json.dumps({"unit": "kcal/mol", "references": {"TYK2": -70.0}}))
+
+
+def s24(folder: Path) -> None:
+    slab = fcc111("Cu", (1, 1, 2), vacuum=5.0)
+    both = slab + Atoms("N2", [[0, 0, 9.0], [0, 0, 10.1]])
+    gas = molecule("N2")
+    frames = []
+    for atoms, energy in ((slab, -7.0), (both, -24.5), (gas, -17.0)):
+        copy = Atoms(atoms.symbols, atoms.positions, cell=slab.cell, pbc=True)
+        copy.calc = SinglePointCalculator(copy, energy=energy)
+        frames.append(copy)
+    structure(folder / "s24" / "s24_data.extxyz", frames)  # type: ignore[arg-type]
+
+
+def cleavage(folder: Path) -> None:
+    slab = fcc111("Cu", (1, 1, 4), vacuum=5.0, periodic=True)
+    slab.info |= {"area_slab": 5.6, "thickness_ratio": 4.0, "ref_cleavage_energy": 90.0}
+    structure(folder / "cleavage_energy" / "mp-30" / "111_0.xyz", [slab, bulk("Cu")], format="extxyz")  # type: ignore[arg-type]
+
+
+def vacancies(folder: Path) -> None:
+    crystal = bulk("Cu", cubic=True)
+    poscar(folder / "Cu" / "CONTCAR_bulk", crystal)
+    poscar(folder / "Cu" / "CONTCAR_vacancy", crystal[1:])
+    text(folder / "Cu" / "vacancy_formation_energy_PBE", "1.07\n")
+    text(folder / "list", "Cu\n")
+
+
+def relastab(folder: Path) -> None:
+    for name, energy in (("a", -10.0), ("b", -12.5), ("c", -11.0)):
+        crystal = bulk("Fe", cubic=True)
+        path = folder / "Relastab" / "Fe" / f"{name}.poscar"
+        poscar(path, crystal)
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([f"Fe cell of energy {energy}", *lines[1:]]) + "\n")
+
+
+def lithium(folder: Path) -> None:
+    start = bulk("Cu", cubic=True)
+    end = start.copy()
+    end.positions[0] += [0.5, 0.0, 0.0]
+    structure(folder / "LiFePO4_start_bc.cif", start)
+    structure(folder / "LiFePO4_end_b.cif", end)
+
+
+def record(atoms: Atoms) -> dict[str, Any]:
+    """As pymatgen writes it."""
+    sites = [
+        {"species": [{"element": s, "occu": 1}], "abc": [float(x) for x in row]}
+        for s, row in zip(atoms.get_chemical_symbols(), atoms.get_scaled_positions(), strict=True)
+    ]
+    return {"lattice": {"matrix": atoms.cell.tolist()}, "sites": sites}
+
+
+def alexandria(path: Path, atoms: Atoms, energy: float) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    entry = {"structure": record(atoms), "energy": energy, "data": {"mat_id": "agm1"}}
+    path.write_bytes(bz2.compress(json.dumps({"entries": [entry]}).encode()))
+
+
+def high_pressure(folder: Path) -> None:
+    alexandria(folder / "P000.json.bz2", bulk("Cu"), -3.7)
+    alexandria(folder / "P050.json.bz2", bulk("Cu", a=3.4), -3.2)
+
+
+def low_dimensional(folder: Path) -> None:
+    layer = Atoms(
+        "C2", scaled_positions=[[0, 0, 0.5], [1 / 3, 2 / 3, 0.5]], cell=[2.46, 2.46, 100, 90, 90, 120], pbc=True
+    )
+    alexandria(folder / "alexandria_2d_000.json.bz2", layer, -18.4)
+    alexandria(folder / "alexandria_1d_000.json.bz2", Atoms("C", cell=[1.3, 100, 100], pbc=True), -8.0)
+
+
+def lattice_constants(folder: Path) -> None:
+    text(folder / "lattice_constants_ref.json", json.dumps({"Cu": 3.63, "MgO": 4.25}))
+    text(folder / "lattice_constants_ref_types.json", json.dumps({"Cu": "fcc", "MgO": "rocksalt"}))
+
+
+def water_density(folder: Path) -> None:
+    for temperature in ("270.0", "300.0"):
+        structure(folder / f"water_T_{temperature}" / "water_equilib.xyz", BOX, format="extxyz")
+
+
+def nothing(folder: Path) -> None:
+    folder.mkdir()
+
+
+MADE: Mapping[str, Any] = {
+    "X23": x23,
+    "CPOSS209": cposs209,
+    "GSCDB138_barriers": gscdb,
+    "NCIA_D1200": ncia,
+    "GMTKN55": gmtkn55,
+    "OpenFF_Tors": openff,
+    "Wiggle150": wiggle150,
+    "BH9": bh9,
+    "PLA15": pla15,
+    "QUID": quid,
+    "LNCI16": lnci16,
+    "S24": s24,
+    "cleavage_energy": cleavage,
+    "elemental_tm_vacancies": vacancies,
+    "Relastab": relastab,
+    "li_diffusion": lithium,
+    "high_pressure_relaxation": high_pressure,
+    "low_dimensional_relaxation": low_dimensional,
+    "lattice_constants": lattice_constants,
+    "water_density": water_density,
+    "extensivity": nothing,
+}

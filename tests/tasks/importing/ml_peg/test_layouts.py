@@ -1,0 +1,173 @@
+"""Layouts of ML-PEG's benchmarks, imported from small folders: items, terms and references by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasks.datasets.card import DatasetError
+from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
+from tasks.importing.ml_peg.import_layout import import_benchmark, import_ml_peg, stated_benchmarks
+from tasks.structures.units import ENERGY_UNITS
+from tests.tasks.importing.ml_peg.layouts import MADE
+
+KCAL, KJ, HARTREE = (ENERGY_UNITS[unit] for unit in ("kcal/mol", "kJ/mol", "hartree"))
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
+    """Each of the folders imported, saved and loaded again."""
+    root, data = tmp_path_factory.mktemp("ml-peg"), tmp_path_factory.mktemp("data")
+    for name, make in MADE.items():
+        make(root / name)
+    sets = {}
+    for benchmark in import_ml_peg(root):
+        assert not benchmark.fault
+        assert benchmark.dataset is not None
+        sets[benchmark.name] = load_dataset(save_dataset(benchmark.dataset, data))
+    return sets
+
+
+def items(dataset: Dataset) -> dict[str, tuple[dict[str, float], float]]:
+    """By item, the coefficients by structure, and the reference [eV]."""
+    level = dataset.card.default_label_set
+    assert level is not None
+    return {
+        row.id: ({dataset.table.id[t.structure]: t.coefficient for t in row.terms}, row.reference[level])
+        for row in dataset.table.differences
+    }
+
+
+def test_every_folder_is_imported(imported: dict[str, Dataset]) -> None:
+    assert imported.keys() == {*MADE, "low_dimensional_relaxation_1D"}
+    for name, dataset in imported.items():
+        assert dataset.card.domain == stated_benchmarks()[name].domain
+        assert dataset.card.citation.startswith("ML-PEG")
+
+
+def test_lattice_energies(imported: dict[str, Dataset]) -> None:
+    (item,) = items(imported["X23"]).values()
+    assert item == ({"ice crystal": 0.5, "ice molecule": -1.0}, pytest.approx(-59.2 * KJ))
+
+
+def test_polymorphs_less_the_lowest_gas_conformer(imported: dict[str, Dataset]) -> None:
+    dataset = imported["CPOSS209"]
+    first, second = dataset.table.differences
+    assert [row.reference["wb97md3 + 1b CCSD(T)"] / KJ for row in (first, second)] == pytest.approx([-59.0, -57.5])
+    gas = first.terms[1]
+    assert [dataset.table.id[i] for i in (gas.structure, *gas.alternatives)] == ["water gas_a", "water gas_b"]
+    assert first.group == second.group == "water"
+
+
+def test_each_set_of_gscdb_is_a_quantity(imported: dict[str, Dataset]) -> None:
+    dataset = imported["GSCDB138_barriers"]
+    assert len(dataset.table.differences) == 12
+    assert {row.quantity for row in dataset.table.differences} >= {"BH28", "PX9"}
+    assert items(dataset)["PX9_1"] == ({"dimer": 1.0, "water": -2.0}, pytest.approx(-0.008 * HARTREE))
+
+
+def test_a_dimer_of_the_atlas_is_cut_in_two_and_noble_gases_are_left_out(imported: dict[str, Dataset]) -> None:
+    dataset = imported["NCIA_D1200"]
+    assert items(dataset) == {
+        "1.01_water": ({"1.01_water": 1.0, "1.01_water A": -1.0, "1.01_water B": -1.0}, pytest.approx(-5.0 * KCAL))
+    }
+    assert dataset.frames.n_atoms.tolist() == [6, 3, 3]
+
+
+def test_weights_and_what_is_left_out_of_gmtkn55(imported: dict[str, Dataset]) -> None:
+    (row,) = imported["GMTKN55"].table.differences
+    assert (row.id, row.weight, row.group) == ("S22 1", 11.5, "Intermolecular NCIs")
+    assert [term.coefficient for term in row.terms] == [1.0, -2.0]
+
+
+def test_relative_energies(imported: dict[str, Dataset]) -> None:
+    assert items(imported["OpenFF_Tors"]) == {"42 1": ({"42 1": 1.0, "42 0": -1.0}, pytest.approx(0.01 * HARTREE))}
+    assert imported["OpenFF_Tors"].frames.atoms(0).get_chemical_formula() == "H2O"
+    wiggle = items(imported["Wiggle150"])
+    assert wiggle["ado_01"] == ({"ado_01": 1.0, "ado_00": -1.0}, pytest.approx(12.5 * KCAL))
+    assert wiggle["bpn_07"][1] == pytest.approx(30.25 * KCAL)
+    relastab = items(imported["Relastab"])
+    assert relastab["Fe a"] == ({"Fe a": 1.0, "Fe b": -1.0}, pytest.approx(2.5))
+
+
+def test_references_go_by_the_order_of_numbers(imported: dict[str, Dataset]) -> None:
+    bh9 = {name: reference / KCAL for name, (_, reference) in items(imported["BH9"]).items()}
+    assert bh9 == pytest.approx({"1_1": 11.0, "2_1": 22.0, "10_1": 33.0})
+
+
+def test_proteins_and_ligands(imported: dict[str, Dataset]) -> None:
+    dataset = imported["PLA15"]
+    (row,) = dataset.table.differences
+    assert row.group == "ion-neutral"
+    assert dataset.frames.charge.tolist() == [1, 1, 0]
+    assert dataset.frames.n_atoms.tolist() == [6, 3, 3]
+
+
+def test_the_best_method_of_a_dimer(imported: dict[str, Dataset]) -> None:
+    quid = items(imported["QUID"])
+    assert [reference for _, reference in quid.values()] == pytest.approx([-0.21, -0.21])
+    assert [row.group for row in imported["QUID"].table.differences] == ["equilibrium", "dissociation"]
+
+
+def test_references_that_a_maintainer_writes_down(imported: dict[str, Dataset], tmp_path: Path) -> None:
+    (item,) = items(imported["LNCI16"]).values()
+    assert item[1] == pytest.approx(-70.0 * KCAL)
+    assert imported["LNCI16"].frames.charge.tolist() == [1, 1, 0]
+    MADE["LNCI16"](tmp_path / "LNCI16")
+    (tmp_path / "LNCI16" / "references.json").unlink()
+    (benchmark,) = import_ml_peg(tmp_path)
+    assert "references.json: is not there: the archive has no references" in benchmark.fault
+    assert "\n" not in benchmark.fault
+
+
+def test_surfaces_and_vacancies(imported: dict[str, Dataset]) -> None:
+    (s24,) = items(imported["S24"]).values()
+    assert s24[1] == pytest.approx(-24.5 + 7.0 + 17.0)
+    (row,) = imported["cleavage_energy"].table.differences
+    assert row.area == pytest.approx(11.2)
+    assert [term.coefficient for term in row.terms] == [1.0, -4.0]
+    assert row.reference["PBE"] == pytest.approx(0.09)
+    (vacancy,) = items(imported["elemental_tm_vacancies"]).values()
+    assert vacancy == ({"Cu vacancy": 1.0, "Cu bulk": -0.75}, pytest.approx(1.07))
+
+
+def test_relaxed_crystals(imported: dict[str, Dataset]) -> None:
+    pressed = imported["high_pressure_relaxation"]
+    assert pressed.structures.conditions["pressure_gpa"].tolist() == [0.0, 50.0]
+    np.testing.assert_allclose(pressed.frames.cell[0], pressed.frames.cell[1])
+    assert items(pressed)["agm1 at 50 GPa energy"] == ({"agm1 at 50 GPa": 1.0}, pytest.approx(-3.2))
+    layers = imported["low_dimensional_relaxation"]
+    assert layers.frames.cell[0, 0, 0] == pytest.approx(2.46 * 1.01)
+    assert layers.geometries["PBE"].cell[0, 0, 0] == pytest.approx(2.46)
+    chains = imported["low_dimensional_relaxation_1D"]
+    assert chains.frames.cell[0, 0, 0] == pytest.approx(1.3 * 1.01)
+    constants = imported["lattice_constants"]
+    assert constants.geometries["PBE"].cell[:, 0, 0].tolist() == pytest.approx([3.63, 4.25])
+    assert constants.frames.n_atoms.tolist() == [4, 8]
+
+
+def test_paths_liquids_and_what_is_made_in_code(imported: dict[str, Dataset]) -> None:
+    (path,) = imported["li_diffusion"].table.paths
+    assert path.reference["Perdew-Wang"].barrier == 0.27
+    water = imported["water_density"]
+    assert water.structures.conditions["temperature_k"].tolist() == [270.0, 300.0]
+    densities = [system.analyses[0].references for system in water.table.systems]
+    assert densities == [{"Experimental": 0.9998}, {"Experimental": 0.997}]
+    assert imported["extensivity"].frames.n_atoms.tolist() == [128, 128, 256]
+    assert imported["extensivity"].card.baselines == {"none: the difference is zero": {"mae": 10.0, "rmse": 10.0}}
+
+
+@pytest.mark.parametrize("name", sorted(set(stated_benchmarks()) - {"extensivity"}))
+def test_an_empty_folder_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError) as caught:
+        import_benchmark(name, tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_names(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="--only: 'X24' cannot be imported"):
+        list(import_ml_peg(tmp_path, ["X24"]))
+    (missing,) = import_ml_peg(tmp_path, ["X23"])
+    assert missing.fault.endswith("has no folder X23")
