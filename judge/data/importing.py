@@ -22,6 +22,7 @@ from tasks.importing.dynamics import import_dynamics
 from tasks.importing.importers import read_structures
 from tasks.importing.label_units import EXAMPLE, parse_units
 from tasks.importing.labelled_import import Imported, LabelSource, cluster_field, labelled_dataset
+from tasks.importing.matcalc import import_matcalc
 from tasks.importing.phonopy_files import import_phonopy
 from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
@@ -255,6 +256,7 @@ FORMATS: Mapping[str, FormatReader] = {
     "diatomics": FormatReader(lambda path, card, _: ImportedDataset(import_diatomics(path, card))),
     "thermal-conductivity": FormatReader(lambda path, card, _: ImportedDataset(import_conductivities(path, card))),
     "acwf": FormatReader(lambda path, card, _: ImportedDataset(import_acwf(path, card))),
+    "matcalc": FormatReader(lambda path, card, _: ImportedDataset(import_matcalc(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }

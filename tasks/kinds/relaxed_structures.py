@@ -65,8 +65,9 @@ from tasks.kinds.relaxed_items import (
     relaxed_items,
     uncertain_metrics,
 )
-from tasks.metrics.averages import contributions_to, parts_by_group
+from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost
+from tasks.metrics.failure_cost import SMALLEST_BASELINE
 from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.metric import Metric, MetricPart
@@ -215,6 +216,8 @@ class RelaxedStructures:
         metrics: dict[str, Metric] = {}
         parts: list[MetricPart] = []
         for average in averages(items.columns, parameters.unit):
+            if average.name == RMSD and parameters.extent is not None and _is_exact(average):
+                continue  # the sites have no freedom: the cell alone is compared
             metrics[average.name] = metric_of(average, dataset.baselines(level), dataset.card.full_name)
             members = average.counts > 0
             if not average.root and average.baseline is not None:
@@ -234,6 +237,11 @@ class RelaxedStructures:
     def free_cells(structures: Structures, parameters: RelaxedStructuresParameters) -> Bool:
         """(n,) the structures whose cell is relaxed."""
         return np.asarray(free_cells(structures) & (parameters.cell != "fixed"))
+
+
+def _is_exact(average: Average) -> bool:
+    """Whether the trivial model has no error."""
+    return average.baseline is not None and not (average.baseline[average.counts > 0] > SMALLEST_BASELINE).any()
 
 
 def relaxation_job(

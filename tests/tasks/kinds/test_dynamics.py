@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -237,3 +238,23 @@ def test_the_work_counts_the_steps_of_the_minimisation_once_for_all_replicas() -
     plain = DynamicsParameters(steps=100, store_every=10, replicas=3)
     minimised = plain.model_copy(update={"minimise_steps": 50})
     assert KIND.work(structures, minimised).frames == KIND.work(structures, plain).frames + 50 == 3 * 101 + 50
+
+
+@pytest.mark.parametrize("ensemble", ["nvt", "npt"])
+def test_a_system_at_its_own_temperature_runs_as_a_task_at_that_temperature(ensemble: str) -> None:
+    settings: dict[str, Any] = {"ensemble": ensemble, "steps": 60, "store_every": 20, "seed": 5, "molecules": "bonded"}
+    if ensemble == "nvt":
+        del settings["molecules"]
+    both = dataset_of([diatomics(8), diatomics(8)], [[], []])
+    baths = np.array([250.0, 400.0])
+    structures = replace(both.structures, conditions={**both.structures.conditions, "temperature_k": baths})
+    together = KIND.observe(structures, DynamicsParameters(**settings), Bonds(), Watch(time.monotonic))
+    for k, temperature in enumerate(baths.tolist()):
+        alone = dataset_of([diatomics(8)], [[]])
+        parameters = DynamicsParameters(**settings, temperature_k=temperature)
+        stored = KIND.observe(alone.structures, parameters, Bonds(), Watch(time.monotonic))
+        for name in ("potential", "kinetic"):
+            np.testing.assert_array_equal(together.arrays[name][k], stored.arrays[name][0])
+    ramp = DynamicsParameters(**settings, end_temperature_k=500.0)
+    with pytest.raises(ValueError, match="the data set states the temperature of each system"):
+        KIND.observe(structures, ramp, Bonds(), Watch(time.monotonic))

@@ -219,3 +219,47 @@ def test_conformers_each_against_its_own_reference_conformer(tmp_path: Path, run
     assert measured.metrics["mae"].value == pytest.approx(1.5, abs=1e-4)
     groups = [(part.name, part.metric, part.n_items) for part in measured.parts]
     assert groups == [("C2H6", "mae", 2), ("CH3CH2OH", "mae", 2)]
+
+
+@pytest.mark.data
+def test_lattice_energies_by_tabulated_energies_have_every_published_digit(
+    reference_data: Path, tmp_path: Path, run: Any
+) -> None:
+    """X23b: a molecule at zero, a crystal of n molecules at −n times its lattice energy."""
+    folder = reference_data / "x23"
+    card = Card(
+        name="x23", version="1", title="X23b", domain="Molecules", periodic=False,
+        label_sets=CC, default_label_set="CCSD(T)/CBS",
+    )  # fmt: skip
+    dataset = load_dataset(save_dataset(import_reactions(folder, card), tmp_path))
+    stated = json.loads((folder / "reactions.json").read_text())["reactions"]
+    published = {row["id"]: row["reference_kcal_per_mol"] for row in stated}
+    assert len(published) == 23
+    energies = dict.fromkeys(dataset.table.id, 0.0)
+    for row in stated:
+        crystal, molecule_ = row["terms"]
+        assert molecule_["coefficient"] == 1.0
+        energies[crystal["structure"]] = published[row["id"]] / crystal["coefficient"] * KCAL
+    table = {structure_key(dataset.frames.atoms(i)): energies[name] for i, name in enumerate(dataset.table.id)}
+    kcal = EnergyDifferencesParameters(unit="kcal/mol")
+    measured = run(KIND, dataset, InProcessCalculator(Tabulated(table)), kcal)
+    for id, predicted in zip(measured.items.id, measured.items.columns["predicted"], strict=True):
+        digits = len(str(published[id]).partition(".")[2])
+        assert round(float(predicted), digits) == published[id]
+    assert measured.metrics["mae"].value == pytest.approx(0.0, abs=1e-9)
+    assert measured.metrics["mae"].baseline == pytest.approx(np.mean(list(published.values())), rel=1e-9)
+
+
+def test_stated_uncertainties_are_those_of_the_metric(tmp_path: Path, run: Any) -> None:
+    """A model within them is as good as the references."""
+    structures = {"Cu": bulk("Cu"), "Ag": bulk("Ag")}
+    items = [
+        item(name, {name: 1.0}, reference=1000 * emt(structures[name]) + 3.0, unbalanced=True, uncertainty=size)
+        for name, size in (("Cu", 2.0), ("Ag", 6.0))
+    ]
+    measured = measured_with_emt(tmp_path, structures, "meV", items, run)
+    mae, rmse = measured.metrics["mae"], measured.metrics["rmse"]
+    assert mae.reference_uncertainty == pytest.approx(4.0, rel=1e-9)
+    assert rmse.reference_uncertainty == pytest.approx(np.sqrt(20.0), rel=1e-9)
+    assert mae.value == pytest.approx(3.0, rel=1e-6)
+    assert mae.at_reference_uncertainty

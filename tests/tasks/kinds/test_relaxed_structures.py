@@ -157,3 +157,66 @@ def test_an_adsorption_energy_is_that_of_the_relaxed_structures() -> None:
     assert set(measured.metrics) == {"mae", "rmse", "not_converged_percent", "mean_steps"}
     in_kcal = relax(dataset, unit="kcal/mol").metrics["mae"]
     assert (in_kcal.value, in_kcal.unit) == (pytest.approx(0.1 * units.mol / units.kcal, rel=1e-4), "kcal/mol")
+
+
+@pytest.mark.slow
+def test_a_vacancy_of_copper_is_that_of_ase() -> None:
+    """E_f = E(vacancy) − (N − 1)/N E(bulk), the cell and then the atoms relaxed, with EMT."""
+    perfect = bulk("Cu", cubic=True, a=3.65).repeat(2)
+    relaxed = by_ase(perfect, **FULL)
+    defect = relaxed[1:]
+    n = len(perfect)
+    expected = by_ase(defect).get_potential_energy() - (n - 1) / n * relaxed.get_potential_energy()
+    assert 1.0 < expected < 1.4
+    # The defect keeps the cell of the relaxed crystal: its own relaxation is in a fixed cell.
+    rows = [difference(expected, -(n - 1) / n, 1.0)]
+    measured = relax(relaxation_set([relaxed, defect], differences=rows), cell="fixed")
+    assert measured.items.columns["predicted"][2] == pytest.approx(expected, abs=1e-6)
+    assert measured.metrics["mae"].value == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("extent", "unit", "error"),
+    [
+        ("lattice_constant", "Å", 0.1),
+        ("volume", "Å³/atom", (3.7**3 - 3.6**3) / 4),
+        ("area", "Å²/atom", (3.7**2 - 3.6**2) / 4),
+        ("length", "Å/atom", 0.1 / 4),
+    ],
+)
+def test_the_extent_of_a_cell_by_hand(extent: str, unit: str, error: float) -> None:
+    """A model without forces leaves the crystal at 3.7 Å, and the reference is 3.6 Å: the baseline."""
+    start, reference = bulk("Cu", cubic=True, a=3.7), bulk("Cu", cubic=True, a=3.6)
+    metric = relax(relaxation_set([start], [reference]), extent=extent).metrics[f"{extent}_mae"]
+    assert metric.unit == unit
+    assert metric.baseline == pytest.approx(error)
+    end = by_ase(start, **FULL)
+    relaxed = end.cell.lengths()[0]
+    by_hand = {
+        "lattice_constant": abs(relaxed - 3.6),
+        "volume": abs(relaxed**3 - 3.6**3) / 4,
+        "area": abs(relaxed**2 - 3.6**2) / 4,
+        "length": abs(relaxed - 3.6) / 4,
+    }
+    assert metric.value == pytest.approx(by_hand[extent], abs=1e-6)
+    failed = relax(relaxation_set([start], [reference]), extent=extent, relaxation={**TIGHT, "max_steps": 1})
+    assert failed.metrics[f"{extent}_mae"].charged == pytest.approx(10 * error)
+
+
+def test_relaxed_energies_have_an_order() -> None:
+    """Three strained crystals relax to one energy, and a fourth has a vacancy: statistics as of single points."""
+    structures = [crystal(), crystal()[1:], carbon_monoxide()]
+    energies = [relax(relaxation_set([s], differences=[difference(1.0, 1.0)])) for s in structures]
+    each = [float(measured.items.columns["predicted"][1]) for measured in energies]
+    rows = [difference(e + shift, *c) for e, shift, c in zip(each, (0.1, 0.0, -0.1), np.eye(3).tolist(), strict=True)]
+    data = relaxation_set(
+        structures, differences=[row.model_copy(update={"id": f"d{i}"}) for i, row in enumerate(rows)]
+    )
+    measured = relax(data, statistics=["spearman", "lowest_found", "r2"]).metrics
+    assert measured["spearman"].value == pytest.approx(1.0)
+    assert measured["lowest_found_percent"].value == 100.0
+    assert measured["r2"].value == pytest.approx(
+        1 - 0.02 / np.var(np.array(each) + np.array([0.1, 0.0, -0.1])) / 3, abs=1e-6
+    )
+    with pytest.raises(ValueError, match="own_minimum is of energy_differences alone"):
+        parameters(statistics=["own_minimum"])
