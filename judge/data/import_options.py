@@ -13,7 +13,7 @@ from tasks.datasets.card import Domain
 from tasks.importing.mlipaudit.content import RunMode
 from tasks.kind import ImportFormat
 
-FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics", "matcalc"})
+FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics", "matcalc", "vacancies"})
 
 
 def is_folder(form: str | ImportFormat) -> bool:
@@ -58,7 +58,7 @@ _FORMATS = (
     "elasticity and compression: crystals; phonons: phonopy; "
     "thermal conductivity: thermal-conductivity (the files of κ_SRME); "
     "structures alone (dynamics, timing): structures; the formats of installed kinds; "
-    "equations of state: acwf; elasticity, phonons and formation energies: matcalc; "
+    "equations of state: acwf; elasticity, phonons and formation energies: matcalc; vacancies of metals: vacancies; "
     "mlipaudit, ml-peg: every benchmark of MLIPAudit or ML-PEG, as their archives unpack, with cards of their own"
 )
 _UNITS = (
@@ -75,7 +75,8 @@ _NEEDED = " (needed by all formats but mlipaudit and ml-peg)"
 
 FormatArgument = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 PathArgument = Annotated[
-    Path, typer.Argument(help="a file (extxyz, traj, db, structures, diatomics, matcalc) or a folder (others)")
+    Path,
+    typer.Argument(help="a file (extxyz, traj, db, structures, diatomics, matcalc, vacancies) or a folder (others)"),
 ]
 
 Name = Annotated[str, typer.Option(help=f"lower-case letters, digits and dashes{_NEEDED}")]

@@ -28,6 +28,7 @@ from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
 from tasks.importing.relaxed_structures import import_relaxed_structures
 from tasks.importing.scans import import_scans
+from tasks.importing.vacancies import import_vacancies
 from tasks.kind import ImportFormat
 from tasks.kinds.registry import KINDS, KindError
 from tasks.simulation.vibrations import VibrationSettings
@@ -257,6 +258,7 @@ FORMATS: Mapping[str, FormatReader] = {
     "thermal-conductivity": FormatReader(lambda path, card, _: ImportedDataset(import_conductivities(path, card))),
     "acwf": FormatReader(lambda path, card, _: ImportedDataset(import_acwf(path, card))),
     "matcalc": FormatReader(lambda path, card, _: ImportedDataset(import_matcalc(path, card))),
+    "vacancies": FormatReader(lambda path, card, _: ImportedDataset(import_vacancies(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }

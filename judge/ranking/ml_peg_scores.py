@@ -1,4 +1,8 @@
-"""ML-PEG's scores from results, with the trivial model's errors as thresholds."""
+"""ML-PEG's scores from results.
+
+A suite that names a release has that release's thresholds, and all its benchmarks count. In other suites the tasks are
+the benchmarks, and the trivial model's errors the thresholds.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,15 @@ from judge.ranking.score_inputs import Judged, default_metrics, is_usable, raw_m
 from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
 from scoring import RawMetric, Release
-from scoring.ml_peg import Baseline, Metrics, MlPegFacts, Scheme, facts_from_baselines
+from scoring.errors import ScoringError
+from scoring.ml_peg import Baseline, BenchmarkFacts, Metrics, MlPegFacts, Scheme, facts_from_baselines, load_facts
 from scoring.names import ML_PEG, Variant
 from submissions.records import Submission
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
 PURE_NUMBER = "-"
+SAME_UNITS = {"meV/A^2": "meV/Å²"}  # as ML-PEG spells them
 TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric without results, in which that error is 1
 
 
@@ -45,6 +51,8 @@ class MlPeg:
         schemes = self._schemes_for(submission)
         if schemes is None:
             return ScoreTrees()
+        if self.judged.suite.ml_peg_release:
+            return self._published_trees(submission, schemes)
         results = {
             name: (result, benchmark.metrics)
             for name, benchmark in schemes.facts.benchmarks.items()
@@ -61,6 +69,47 @@ class MlPeg:
             {ML_PEG: schemes.as_published.tree(measured(penalised=False))},
         )
 
+    def _published_trees(self, submission: Submission, schemes: _Schemes) -> ScoreTrees:
+        """The trees by the release that the suite names."""
+
+        def measured(*, penalised: bool) -> Metrics:
+            found: dict[str, dict[str, RawMetric]] = {}
+            for task in self.judged.suite.tasks:
+                result = self.judged.ok(submission.id, task.name) if task.ml_peg else None
+                if result is not None:
+                    facts = schemes.facts.benchmarks[task.ml_peg]
+                    found.setdefault(task.ml_peg, {}).update(_of_release(facts, result, penalised=penalised))
+            return found
+
+        return ScoreTrees(
+            {ML_PEG: schemes.corrected.tree(measured(penalised=True))},
+            {ML_PEG: schemes.as_published.tree(measured(penalised=False))},
+        )
+
+    def _schemes_of_release(self, submission: Submission) -> _Schemes:
+        """The schemes of the release that the suite names, with the submission's levels of theory.
+
+        Raises:
+            ScoringError: the release, or the benchmark of a task, is unknown.
+        """
+        suite, declared = self.judged.suite, submission.card.label_sets
+        facts = load_facts(suite.ml_peg_release)
+        for task in suite.tasks:
+            if task.ml_peg and task.ml_peg not in facts.benchmarks:
+                raise ScoringError(f"suite {suite.name}: task {task.name}: ml_peg: {task.ml_peg}: unknown benchmark")
+        levels = {
+            task.ml_peg: declared[task.model_domain].name if task.model_domain in declared else ""
+            for task in suite.tasks
+            if task.ml_peg
+        }
+        key = suite.ml_peg_release, tuple(levels.items())
+        if key not in self._known:
+            variants = [
+                Scheme.of(facts, variant, levels=levels) for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED)
+            ]
+            self._known[key] = _Schemes(facts, *variants)
+        return self._known[key]
+
     def _schemes_for(self, submission: Submission) -> _Schemes | None:
         """The schemes of a submission: thresholds are the trivial model's errors against its label sets.
 
@@ -68,6 +117,8 @@ class MlPeg:
         must not be asked for fewer metrics. None if no task has a metric.
         """
         suite, declared = self.judged.suite, submission.card.label_sets
+        if suite.ml_peg_release:
+            return self._schemes_of_release(submission)
         rows = [row for task in suite.tasks for row in _baselines(self.judged, submission.id, task, self.release)]
         if all(row.unit == TRIVIAL_ERROR for row in rows):
             return None
@@ -90,6 +141,23 @@ class MlPeg:
     @cached_property
     def _known(self) -> dict[Hashable, _Schemes]:
         return {}
+
+
+def _of_release(facts: BenchmarkFacts, result: Result, *, penalised: bool) -> dict[str, RawMetric]:
+    """The metrics of a benchmark that a result has, under the release's names and in its units.
+
+    Raises:
+        ScoringError: the task measures a metric in another unit.
+    """
+    raw = {}
+    for name, ours in facts.measured.items():
+        if ours in result.metrics:
+            metric = raw_metric(result.task, name, result.metrics[ours], penalised=penalised)
+            unit = facts.metrics[name].unit
+            if SAME_UNITS.get(unit, unit) != (metric.unit or PURE_NUMBER):
+                raise ScoringError(f"task {result.task}: {ours}: is in {metric.unit}, ML-PEG's {name} in {unit}")
+            raw[name] = metric._replace(unit=unit)
+    return raw
 
 
 def _baselines(judged: Judged, key: str, task: Task, release: Release) -> list[Baseline]:

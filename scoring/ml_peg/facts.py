@@ -21,6 +21,7 @@ class BenchmarkFacts(ReleasePart):
         kinds: of the tasks that measure it.
         importer: the format of `judge data import` that reads its files; empty: there is none.
         reason: what is missing, if it is not measured in full.
+        measured: by metric, that of the judge's tasks which is it; a metric without one is not scored from a store.
     """
 
     category: Name
@@ -31,9 +32,12 @@ class BenchmarkFacts(ReleasePart):
     kinds: tuple[str, ...] = ()
     importer: str = ""
     reason: str = ""
+    measured: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _says_why(self) -> BenchmarkFacts:
+        if unknown := sorted(self.measured.keys() - self.metrics.keys()):
+            raise ValueError(f"measured: {unknown[0]}: there is no such metric")
         if self.cover in ("part", "no") and not self.reason:
             raise ValueError("reason: is missing: say what is not measured")
         return self

@@ -50,6 +50,7 @@ class Task:
         failed_share: if more than this share of the items fails, the task stops with TOO_MANY_FAILURES.
         release_name: the name of the task in the published tables of the release.
         mlipaudit: the benchmarks of MLIPAudit whose thresholds apply to its errors; one run may be that of several.
+        ml_peg: the benchmark of ML-PEG that it is; empty: none.
         source: where the data set is available, in one line.
         import_lines: the commands that import it.
     """
@@ -64,6 +65,7 @@ class Task:
     failed_share: float = FAILED_SHARE
     release_name: str = ""
     mlipaudit: tuple[str, ...] = ()
+    ml_peg: str = ""
     source: str = ""
     import_lines: tuple[str, ...] = ()
 
@@ -109,6 +111,8 @@ class Suite:
         mlipaudit_release: the file of MLIPAudit's scoring whose benchmarks all count; empty: those of 0.1.0 to 0.1.4
             that the tasks measure.
         published: numbers that others published of models in its tasks.
+        ml_peg_release: the file of ML-PEG's scoring whose benchmarks all count; empty: the tasks are the benchmarks,
+            and the trivial model's errors the thresholds.
     """
 
     name: str
@@ -119,6 +123,7 @@ class Suite:
     references: tuple[StatedReference, ...] = ()
     mlipaudit_release: str = ""
     published: tuple[PublishedNumber, ...] = ()
+    ml_peg_release: str = ""
 
 
 def _as_lines(value: Any) -> Any:
@@ -140,6 +145,7 @@ class _StatedTask(CardPart):
     failed_share: Share | None = None
     release_name: str = ""
     mlipaudit: Lines = ()
+    ml_peg: str = ""
     source: str = ""
     import_lines: Lines = Field((), alias="import")
 
@@ -161,6 +167,7 @@ class _StatedSuite(CardPart):
     tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
     references: tuple[_StatedReference, ...] = ()
     mlipaudit_release: str = ""
+    ml_peg_release: str = ""
     published: tuple[PublishedPart, ...] = ()
 
 
@@ -220,6 +227,7 @@ def read_suite(text: str, source: str) -> Suite:
         references=references,
         mlipaudit_release=stated.mlipaudit_release,
         published=_published(stated, source),
+        ml_peg_release=stated.ml_peg_release,
     )
 
 

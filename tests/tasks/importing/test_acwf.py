@@ -19,6 +19,7 @@ from tasks.kinds.equation_of_state import EquationOfStateKind, EquationOfStatePa
 from tasks.metrics.measurement import Measurement
 from tasks.metrics.metric import EQUAL_REFERENCES
 from tasks.simulation.birch_murnaghan import EquationOfState, energy
+from tasks.suites.suite import load_suite
 from tests.tasks.made_up import observed
 
 KIND, DISTANCES = EquationOfStateKind(), EquationOfStateParameters(distances=True)
@@ -133,3 +134,18 @@ def test_what_is_wrong_gets_one_line(change: Any, says: str, tmp_path: Path) -> 
         import_acwf(folder, CARD)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [("VASP", "vasp"), ("CASTEP", "castep"), ("Quantum ESPRESSO", "quantum_espresso-SSSP-1.3-PBE-precision")],
+)
+def test_the_reference_rows_of_the_suite_are_what_the_import_measures(
+    reference: str, code: str, reference_data: Path
+) -> None:
+    folder = reference_data / "acwf"
+    measured = measured_code(import_acwf(folder, CARD), dict(read_codes(folder)[code])).metrics
+    (row,) = [each for each in load_suite("materials").references if each.name == reference]
+    for name, value in row.metrics["equations-of-state"].items():
+        assert measured[name].value == pytest.approx(value, abs=6e-5)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from tasks.suites.suite import StatedReference, SuiteError, read_suite
+from tasks.importing.ml_peg.import_layout import stated_benchmarks
+from tasks.suites.suite import StatedReference, SuiteError, load_suite, read_suite
 
 TASKS = """
 name = "mine"
@@ -61,3 +65,23 @@ def test_a_reference_that_cannot_be_is_refused_in_one_line(given: str, message: 
         read_suite(given, "mine.toml")
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.data
+def test_the_functionals_of_gscdb137_are_those_that_were_published(reference_data: Path) -> None:
+    """Of 22 sets, each a quantity of one of the five tasks."""
+    suite = load_suite("gscdb137")
+    n_sets = 0
+    for folder in sorted((reference_data / "gscdb").iterdir()):
+        published = json.loads((folder / "dft_energies.json").read_text())["published_mae_kcal_per_mol"]
+        name = f"{folder.name.casefold()}_mae"
+        for functional, value in published.items():
+            (row,) = [each for each in suite.references if each.name.replace("ω", "w") == functional]
+            (found,) = [metrics[name] for metrics in row.metrics.values() if name in metrics]
+            assert found == round(value, 4)
+        n_sets += 1
+    assert n_sets == 22
+    tasks = [task.dataset.removesuffix("@1") for task in suite.tasks]
+    sets = [each for each in stated_benchmarks().values() if each.sets]
+    assert sum(len(each.sets) for each in sets) == 131
+    assert len(tasks) == len(sets) == 5
