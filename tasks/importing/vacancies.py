@@ -1,9 +1,11 @@
 """Vacancies of metals, from the tables of MLIP Arena: `…fcc.csv` or `…hcp.csv`.
 
 Columns `symbol`, `volume_per_atom` [Å³] and `e_vacform` [eV]; a blank is no reference, and a name that ends in `_mag`
-is of a magnetic calculation, which is left out. A metal is a supercell of 108 atoms (fcc) or 36 (hcp, ideal c/a), and the
-same without its first atom; the formation energy is E(vacancy) − (N − 1)/N E(perfect), each relaxed. Source: MLIP Arena
-(github.com/atomind-ai/mlip-arena at commit 6239aea), after T. Angsten et al., New J. Phys. 16, 015018 (2014).
+is of a magnetic calculation, which is left out. A metal is a supercell of 108 atoms (fcc) or 36 (hcp, ideal c/a), and
+the same without its first atom; the formation energy is E(vacancy) − (N − 1)/N E(perfect), each relaxed.
+
+Source: MLIP Arena (github.com/atomind-ai/mlip-arena at commit 6239aea), after T. Angsten et al., New J. Phys. 16,
+015018 (2014).
 """
 
 from __future__ import annotations

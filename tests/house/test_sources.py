@@ -13,7 +13,8 @@ SOURCES = ROOT / "docs" / "sources.md"
 SPOKEN_OF = ("README.md", "docs", "judge", "scoring", "submissions", "tasks", "templates")
 # How a text names a project; the first cell of a row of docs/sources.md has the same word.
 PROJECTS = (
-    "LAMBench", "ML-PEG", "MLIPAudit", "MLIP Arena", "matcalc", "Matbench Discovery", "SAIBench", "TorchSim",
+    "LAMBench", "ML-PEG", "MLIPAudit", "MLIP Arena", "matcalc", "ACWF verification",
+    "Matbench Discovery", "SAIBench", "TorchSim",
     "GSCDB137", "GMTKN55", "phonopy", "phono3py", "k_SRME", "ASE", "simple-dftd3", "CHGNet", "tblite",
     "DeePMD-kit", "MACE", "SevenNet", "Orb", "MatterSim", "FAIRChem",
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from ase import units
@@ -10,6 +12,7 @@ from ase.calculators.singlepoint import SinglePointCalculator
 from ase.io import write
 
 from tests.judge.cli.data_command import MOLECULES, NAMED, crystals, mine, run
+from tests.tasks.importing.ml_peg.layouts import MADE
 from tests.world.world import World
 
 
@@ -156,3 +159,23 @@ def test_ten_clusters_are_not_called_few(data_world: World) -> None:
     assert status == 0, err
     assert "clusters of frames: 10, each its own" in out.splitlines()
     assert "DOUBTFUL  clusters" not in out
+
+
+def test_the_layouts_of_ml_peg_become_data_sets_of_their_own(data_world: World) -> None:
+    for name in ("X23", "Wiggle150", "LNCI16"):
+        MADE[name](Path("peg") / name)
+    (Path("peg") / "LNCI16" / "references.json").unlink()
+    status, out, err = run("import", "ml-peg", "peg")
+    assert status == 1, err
+    assert "ml-peg-x23@1: 2 structures, 1 items" in out.splitlines()
+    assert "ml-peg-wiggle150@1: 4 structures, 2 items" in out.splitlines()
+    assert "NOT  peg/LNCI16/references.json: is not there" in out
+    assert run("import", "ml-peg", "peg", "--only", "X23")[0] == 0
+    for options, says in (
+        (("--only", "X24"), "--only: 'X24' cannot be imported"),
+        (("--name", "mine"), "--name: is not for ml-peg, which states it"),
+        (("--mode", "dev"), "--mode: is not for ml-peg"),
+    ):
+        status, _, err = run("import", "ml-peg", "peg", *options)
+        assert status == 2
+        assert says in err

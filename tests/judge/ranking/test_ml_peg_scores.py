@@ -116,3 +116,26 @@ def test_an_error_below_zero_takes_the_score_and_is_named() -> None:
     assert ML_PEG in scores[B.id].corrected
     (problem,) = problems
     assert problem.startswith(f"results/{A.id}: release small: benchmark barriers: metric mae: value")
+
+
+def test_a_suite_that_names_the_release_has_its_thresholds_and_all_its_benchmarks_count() -> None:
+    lattice = replace(task("x23", "energy_differences", "Molecules"), ml_peg="X23")
+    dimers = replace(task("gmtkn55", "energy_differences", "Molecules"), ml_peg="GMTKN55")
+    suite = replace(SUITE, tasks=(lattice, dimers), ml_peg_release="ml-peg")
+    given = [
+        result(A, lattice, {"mae": error(25.0, "kJ/mol"), "rmse": error(30.0, "kJ/mol")}),
+        result(A, dimers, {"mae": error(3.0, "kcal/mol"), "wtmad": replace(error(10.4, "kcal/mol"), value=5.45)}),
+    ]
+    scores, problems = scored(suite, [A], given)
+    assert problems == []
+    overall = scores[A.id].corrected[ML_PEG]
+    assert below(overall, "Molecular Crystals", "X23", "MAE").value == pytest.approx(0.75)
+    assert below(overall, "Molecular Systems", "GMTKN55").value == pytest.approx(0.8)
+    # One of three benchmarks in each of two of nine categories that weigh something.
+    assert overall.value == pytest.approx((0.75 / 3 + 0.8 / 3) / 9)
+    assert overall.at_best == pytest.approx((7 + (0.75 + 2) / 3 + (0.8 + 2) / 3) / 9)
+    published = scores[A.id].as_published[ML_PEG]
+    assert published.value == pytest.approx((0.75 + 0.9) / 2)  # without failures, and what is missing left out
+    wrong = result(A, lattice, {"mae": error(25.0, "eV")})
+    _, problems = scored(suite, [A], [wrong])
+    assert any("ML-PEG's MAE in kJ/mol" in problem for problem in problems)
