@@ -20,6 +20,7 @@ from ase.units import kB
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from tasks.datasets.card_parts import later
 from tasks.kind import Parameters, Watch
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.checkpoints import RunCheckpoint
@@ -46,6 +47,7 @@ class DynamicsSettings(Parameters):
         minimise_fmax: it stops earlier if no force is larger [eV/Å].
         ensemble: nve: velocity Verlet; nvt: BAOAB Langevin; npt: the same with a Monte Carlo barostat.
         end_temperature_k: the heat bath goes there from `temperature_k` in a straight line; None: it stays.
+        end_pressure_bar: the barostat goes there from `pressure_bar` in a straight line; None: it stays.
         friction_per_ps: of the heat bath.
         barostat_every: steps between two changes of the volume.
         equilibration_steps: left out by analyses; the barostat adapts during them alone.
@@ -72,6 +74,7 @@ class DynamicsSettings(Parameters):
     seed: int = Field(0, ge=0)
     explode_energy_ev_per_atom: PositiveFloat = 10.0
     explode_temperature_k: PositiveFloat = 1e5
+    end_pressure_bar: float | None = later(None)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -79,6 +82,8 @@ class DynamicsSettings(Parameters):
             raise ValueError("steps: must be a multiple of store_every, and more than equilibration_steps")
         if self.ensemble == "nve" and self.end_temperature_k is not None:
             raise ValueError("end_temperature_k: there is no heat bath at constant energy: leave it out")
+        if self.ensemble != "npt" and self.end_pressure_bar is not None:
+            raise ValueError('end_pressure_bar: there is a barostat in ensemble = "npt" alone: leave it out')
         return self
 
     @property
@@ -90,6 +95,11 @@ class DynamicsSettings(Parameters):
         """Of the heat bath [K]."""
         end = self.temperature_k if self.end_temperature_k is None else self.end_temperature_k
         return self.temperature_k + (end - self.temperature_k) * step / self.steps
+
+    def pressure_at(self, step: int) -> float:
+        """Of the barostat [bar]."""
+        end = self.pressure_bar if self.end_pressure_bar is None else self.end_pressure_bar
+        return self.pressure_bar + (end - self.pressure_bar) * step / self.steps
 
 
 def check_size(name: str, frames: Frames, settings: DynamicsSettings) -> None:
@@ -262,6 +272,7 @@ def _step(step: int, run: LockstepRun, settings: DynamicsSettings, barostat: Mon
         run.begin_block((step - 1) // settings.store_every)
     run.step()
     if barostat is not None and isinstance(run, LangevinRun) and step % settings.barostat_every == 0:
+        barostat.pressure_bar = settings.pressure_at(step)
         barostat.adapts = settings.adapts_throughout or step <= settings.equilibration_steps
         run.try_volumes(barostat)
 

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PositiveInt
 
+from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.dynamics.analyses import Analysed, analysed, unmeasured
@@ -59,11 +60,11 @@ from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, Score
 from tasks.kinds.nve import FAILURE_COST
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
-from tasks.metrics.kind_metric import KindMetric
+from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.metrics.profiles import Profile
-from tasks.metrics.run_progress import ProgressOfRuns
+from tasks.metrics.run_progress import SURVIVAL, ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
 from tasks.simulation.molecules import molecules_of, whole_molecules
 from tasks.structures.frames import Float, Frames, Int
@@ -119,12 +120,15 @@ class DynamicsParameters(DynamicsSettings):
         molecules: what a barostat moves as a whole, if the data set does not state it: each atom, as in crystals, or
             the atoms that bonds hold together at the start.
         variant: a name for a run that is shorter than the full one, beside it in a suite.
+        survival: how long runs survive is a metric, too, `survival_percent`: the area below the curve of the share of
+            systems whose runs are sound, over the time of a run.
     """
 
     steps: PositiveInt = 50_000
     store_every: PositiveInt = 100
     molecules: Literal["atoms", "bonded"] = "atoms"
     variant: str = ""
+    survival: bool = later(False)
 
 
 class Dynamics:
@@ -140,7 +144,10 @@ class Dynamics:
         measures=DatasetPart.SYSTEMS,
         import_format="dynamics",
         score=ScoreFamily.PROPERTY,
-        metrics=tuple(measure.metric for measure in MEASURES.values()),
+        metrics=(
+            *(measure.metric for measure in MEASURES.values()),
+            KindMetric(SURVIVAL, "Area below the curve of survival", "%", Better.HIGHER),
+        ),
         baseline=KindBaseline(
             "Ideal gas",
             "A trivial model: an ideal gas, with g(r) = 1, for radial distribution functions; zero for other values; "
@@ -222,6 +229,8 @@ class Dynamics:
             trivial = None if average.baseline is None else float(average.baseline[members].mean())
             metrics[average.name] = average.metric(stated.get(average.name, trivial), cost)
             parts += parts_by_group([average.over(members)], groups[members].tolist())
+        if parameters.survival:
+            metrics[SURVIVAL] = _survival(columns.arrays["progress"][columns.arrays[f"{STABILITY}_count"] > 0])
         notes = {"runs": runs.summary} if runs.summary else {}
         return Measurement(metrics, items_of(items, columns.cause, columns.arrays), notes, parts)
 
@@ -279,6 +288,12 @@ def _stability(cause: NDArray[np.int8]) -> Analysed:
     unstable = np.isin(cause, UNSTABLE_CAUSES)
     share = PERCENT * float(unstable.mean()) if (unstable | (cause == 0)).all() else np.nan
     return Analysed(share, 0.0, share, PERCENT)
+
+
+def _survival(shares: Float) -> Metric:
+    """The mean share of a run until which a system was sound (k,), in percent: of what failed, as far as it got."""
+    mean = PERCENT * float(shares.mean())
+    return Metric(mean, "%", len(shares), int((shares < 1.0).sum()), mean)
 
 
 def _rows(system: SimulatedSystem) -> list[AnalysisRow]:

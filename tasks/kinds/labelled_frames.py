@@ -27,11 +27,14 @@ from itertools import chain
 import numpy as np
 from ase.data import chemical_symbols
 
+from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.charged_shift import clipped_sum, penalised_errors
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
+from tasks.metrics.failure_cost import COST_IN_BASELINES
+from tasks.metrics.group_statistics import over_groups
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.metric import Metric, MetricPart
@@ -43,7 +46,14 @@ from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions
 
 
 class LabelledFramesParameters(Parameters):
-    """There is nothing to choose."""
+    """What is measured beside the errors.
+
+    Args:
+        force_slope: how far the forces are too soft, too: 1 − a of the line F = a F_ref through zero over all
+            components of a group, mean of its size over groups.
+    """
+
+    force_slope: bool = later(False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +152,26 @@ def frame_errors(frames: Frames, counts: Float, labels: Labels, answer: Predicti
     return errors
 
 
+def slope_error(frames: Frames, groups: Sequence[str], reference: Float, answer: Predictions) -> Metric | None:
+    """The mean of |1 − a| over groups; None if no group has forces.
+
+    A group with a failed frame counts ten times the error of the model without forces, at which every one is clipped.
+    """
+    forces = np.full_like(reference, np.nan) if answer.forces is None else answer.forces
+    names = np.repeat(np.array(groups), frames.n_atoms)
+    known = np.isfinite(reference).all(axis=1)
+    pairs = []
+    for name in dict.fromkeys(groups):
+        atoms = known & (names == name)
+        pairs.append((forces[atoms].ravel(), reference[atoms].ravel()))
+
+    def deviation(predicted: Float, theirs: Float) -> float | None:
+        size = float(theirs @ theirs)
+        return min(abs(1.0 - float(predicted @ theirs) / size), COST_IN_BASELINES) if size else None
+
+    return over_groups(deviation, pairs, COST_IN_BASELINES)
+
+
 def composition_only(frames: Frames) -> Predictions:
     """The model that knows the composition alone: its energy is all shift, and it has neither forces nor stress."""
     n, total = len(frames), len(frames.numbers)
@@ -150,6 +180,7 @@ def composition_only(frames: Frames) -> Predictions:
     return Predictions(np.zeros(n), forces, stress, np.zeros(n, np.int8))
 
 
+FORCE_SLOPE = "force_slope_error"
 # Column of the sums of an energy metric under the shift of its penalised value, where that shift is another.
 _PENALISED = "{}_penalised"
 # Stem of the property: names of its two metrics, and their unit.
@@ -190,6 +221,7 @@ class LabelledFrames(AsksEachStructure):
                 for stem, (rmse, mae, unit) in METRICS.items()
                 for name, mean in ((rmse, "RMSE"), (mae, "MAE"))
             ),
+            KindMetric(FORCE_SLOPE, "Slope of the forces, mean absolute deviation from 1", ""),
             *ENERGY_PROBES,
             *FORCE_PROBES,
         ),
@@ -231,6 +263,9 @@ class LabelledFrames(AsksEachStructure):
                     columns[_PENALISED.format(average.name)] = sums
                     charged = average._replace(sums=sums).metric(metric.baseline).charged
                     metrics[average.name] = replace(metric, charged=charged)
+        if parameters.force_slope and labels.forces is not None:
+            slope = slope_error(frames, dataset.table.group, labels.forces, answer)
+            metrics |= {} if slope is None else {FORCE_SLOPE: slope}
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, answer.failure, columns)
         rmses = [averages(stem, errors)[0] for stem, errors in by_property.items()]
         parts = [

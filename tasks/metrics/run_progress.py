@@ -10,6 +10,8 @@ from tasks.metrics.measurement import Items
 from tasks.structures.predictions import Cause
 
 TO_THE_END = "to the end"
+# The metric of a task whose page shows a curve of survival.
+SURVIVAL = "survival_percent"
 _WORDS = {
     Cause.NONE: TO_THE_END,
     Cause.ERROR: "error of the model",

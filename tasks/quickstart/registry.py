@@ -17,6 +17,7 @@ from tasks.quickstart.crystals import (
     build_wien2k_eos,
     build_wien2k_frames,
 )
+from tasks.quickstart.mixtures import build_mixtures
 from tasks.quickstart.molecules import build_dbh24, build_rotors, build_s22
 from tasks.quickstart.pairs import build_pairs
 from tasks.quickstart.paths import build_paths
@@ -58,6 +59,7 @@ UNROUNDED: Mapping[str, Callable[[], Dataset]] = {
     "conductivity": build_conductivity,
     "relaxed-metals": build_relaxed_metals,
     "simulated-metals": build_metals,
+    "mixtures": build_mixtures,
     "nve-crystals": build_crystals,
     "nve-molecules": build_molecules,
     "nve-slabs": build_slabs,

@@ -52,6 +52,7 @@ class MonteCarloBarostat:
         state: of an interrupted run.
 
     Attributes:
+        pressure_bar: may change between steps.
         adapts: whether the limit adapts; set it to False after the equilibration.
 
     Raises:
@@ -74,7 +75,7 @@ class MonteCarloBarostat:
         numbers = np.arange(len(self._structure)) if molecules is None else molecules
         self._molecule, self._n_molecules = _numbered(numbers, self._structure, len(frames))
         self._n_atoms = np.bincount(self._molecule)
-        self._pressure = pressure_bar * bar
+        self.pressure_bar = pressure_bar
         n = len(frames)
         self.limit = FIRST_SHARE * frames.volumes
         self.tried, self.accepted = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -119,7 +120,7 @@ class MonteCarloBarostat:
         ratio = np.maximum(1 + change / trial.volumes[alive], 0.0)
         with np.errstate(divide="ignore"):
             crowding = self._n_molecules[alive] * kt * np.log(ratio)
-        exponent = (rise + self._pressure * change - crowding) / kt
+        exponent = (rise + self.pressure_bar * bar * change - crowding) / kt
         accepted = np.array([draw.random() for draw in draws]) < np.exp(-np.maximum(exponent, 0.0))
         if self.adapts:
             self._adapt(trial, accepted, alive)

@@ -9,6 +9,7 @@ from judge.figures.chosen_models import MOST_MODELS, chosen_models
 from judge.figures.figure import Figure
 from judge.figures.profiles import profiles_by_model
 from judge.figures.run_progress import progress_by_model
+from judge.figures.survival import survival_by_model
 from judge.pages.tasks.ramachandran import RAMACHANDRAN
 from judge.pages.tasks.run_files import RunFiles, run_files
 from judge.pages.tasks.task_ranking import RankGroup
@@ -37,7 +38,7 @@ def run_figures(frame: Frame, task: Task, groups: Sequence[RankGroup]) -> RunFig
         return RunFigures()
     lines = [line for group in groups for line in group.lines if line.line.result is not None]
     models = chosen_models(frame, task.name, [line.row for line in lines])
-    progress = progress_by_model(frame, models)
-    figures = [*([] if progress is None else [progress]), *profiles_by_model(frame, task, models)]
+    drawn = (survival_by_model(frame, models), progress_by_model(frame, models))
+    figures = [*(figure for figure in drawn if figure is not None), *profiles_by_model(frame, task, models)]
     most = MOST_MODELS if len(models) == MOST_MODELS < len(lines) else 0
     return RunFigures(figures, most, *run_files(frame, models, (TRAJECTORIES, RAMACHANDRAN)))

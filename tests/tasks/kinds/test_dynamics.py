@@ -258,3 +258,40 @@ def test_a_system_at_its_own_temperature_runs_as_a_task_at_that_temperature(ense
     ramp = DynamicsParameters(**settings, end_temperature_k=500.0)
     with pytest.raises(ValueError, match="the data set states the temperature of each system"):
         KIND.observe(structures, ramp, Bonds(), Watch(time.monotonic))
+
+
+def test_survival_is_the_mean_share_of_sound_runs_and_a_failing_model_has_less() -> None:
+    parameters = DynamicsParameters(steps=40, store_every=10, survival=True)
+    data = dataset_of([diatomics(8), diatomics(4)], [[], []])
+
+    values = []
+    for model in (Bonds(), Bonds(nan_at=21)):  # NaN of the first system, half-way
+        observation = KIND.observe(data.structures, parameters, model, Watch(time.monotonic))
+        metric = KIND.measure(observation, data, parameters, None).metrics["survival_percent"]
+        assert metric.charged == metric.value
+        values.append((metric.value, metric.n_failed))
+    assert values[0] == (100.0, 0)
+    assert values[1][1] == 1
+    assert values[1][0] is not None
+    assert 70.0 < values[1][0] < 80.0
+    assert (
+        "survival_percent"
+        not in KIND.measure(observation, data, parameters.model_copy(update={"survival": False}), None).metrics
+    )
+
+
+def test_the_pressure_goes_to_its_end_in_a_straight_line() -> None:
+    """A gas that does not interact: its volume at the end of the ramp is that of the end's pressure."""
+    settings: dict[str, Any] = {"ensemble": "npt", "steps": 4000, "store_every": 100, "barostat_every": 1, "seed": 2}
+    settings |= {"molecules": "bonded", "pressure_bar": 500.0, "adapts_throughout": True}
+    ramp = DynamicsParameters(**settings, end_pressure_bar=2000.0)
+    assert [ramp.pressure_at(step) for step in (0, 2000, 4000)] == [500.0, 1250.0, 2000.0]
+    assert DynamicsParameters(**settings).pressure_at(3000) == 500.0
+    n = 27
+    side = float(np.cbrt((n + 1) * units.kB * 300.0 / (500.0 * units.bar)))
+    data = dataset_of([diatomics(n, side)], [[]])
+    stored = KIND.observe(data.structures, ramp, Bonds(), Watch(time.monotonic))
+    volumes = np.abs(np.linalg.det(stored.arrays["cells"][:, 0]))
+    assert volumes[-8:].mean() == pytest.approx(volumes[0] / 4, rel=0.4)
+    with pytest.raises(ValueError, match="end_pressure_bar: there is a barostat"):
+        DynamicsParameters(end_pressure_bar=1.0)

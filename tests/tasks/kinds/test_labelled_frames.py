@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -287,3 +288,31 @@ def test_errors_are_broken_down_by_element_and_group() -> None:
     assert (
         parts["element", "O", "energy_rmse_per_atom"].value == parts["group", "molecule", "energy_rmse_per_atom"].value
     )
+
+
+def slopes(forces: list[float], failed: tuple[int, ...] = ()) -> Any:
+    """The metric of two groups of two atoms each, whose reference forces are 1, 2 and 1, −1 eV/Å along x."""
+    frames = Frames.from_atoms([bulk("Cu") for _ in range(4)])
+    reference = np.zeros((4, 3))
+    reference[:, 0] = 1.0, 2.0, 1.0, -1.0
+    dataset = make_dataset(frames, Labels(None, reference, None))
+    table = dataset.table.model_copy(update={"group": ("soft", "soft", "hard", "hard")})
+    dataset = replace(dataset, table=table)
+    answer, failure = np.zeros((4, 3)), np.zeros(4, np.int8)
+    answer[:, 0] = forces
+    answer[list(failed)], failure[list(failed)] = np.nan, Cause.ERROR
+    observation = Observation({"energy": np.where(failure, np.nan, 0.0), "forces": answer, "failure": failure})
+    parameters = LabelledFramesParameters(force_slope=True)
+    return KIND.measure(observation, dataset, parameters, None).metrics["force_slope_error"]
+
+
+def test_the_slope_of_forces_by_hand() -> None:
+    # (0.5 · 1 + 2 · 2) / 5 = 0.9 and (1.2 + 0.8) / 2 = 1.
+    assert slopes([0.5, 2.0, 1.2, -0.8]).value == pytest.approx((0.1 + 0.0) / 2)
+    failed = slopes([0.5, 2.0, 1.2, -0.8], (0,))
+    assert (failed.value, failed.n_failed, failed.charged) == (pytest.approx(0.0), 1, pytest.approx(5.0))
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=4), st.sets(st.integers(0, 3), min_size=1))
+def test_failing_never_helps_the_slope(forces: list[float], failed: set[int]) -> None:
+    assert slopes(forces, tuple(failed)).charged >= slopes(forces).charged
