@@ -13,7 +13,7 @@ from tasks.datasets.card import Domain
 from tasks.importing.mlipaudit.content import RunMode
 from tasks.kind import ImportFormat
 
-FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics", "matcalc", "vacancies"})
+FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics", "matcalc", "vacancies", "vacancy-migration"})
 
 
 def is_folder(form: str | ImportFormat) -> bool:
@@ -53,12 +53,13 @@ class ImportOptions:
 _FORMATS = (
     "labelled frames: extxyz, traj, db (as ASE reads them), deepmd (npy, plain or mixed type); "
     "relaxed geometries and energies: relaxed-structures; "
-    "energy differences: reactions; energy profiles: scans; reaction paths: reaction-paths; "
+    "energy differences: reactions, din; energy profiles: scans; reaction paths: reaction-paths; "
     "pairs of atoms: diatomics (the file of Matbench Discovery); "
     "elasticity and compression: crystals; phonons: phonopy; "
     "thermal conductivity: thermal-conductivity (the files of κ_SRME); "
     "structures alone (dynamics, timing): structures; the formats of installed kinds; "
-    "equations of state: acwf; elasticity, phonons and formation energies: matcalc; vacancies of metals: vacancies; "
+    "equations of state: acwf; elasticity, phonons and formation energies: matcalc; "
+    "vacancies of metals: vacancies, vacancy-migration; "
     "mlipaudit, ml-peg: every benchmark of MLIPAudit or ML-PEG, as their archives unpack, with cards of their own"
 )
 _UNITS = (

@@ -18,6 +18,7 @@ from tasks.importing.conductivities import import_conductivities
 from tasks.importing.crystal_tables import import_crystals, import_structures
 from tasks.importing.deepmd import Column, read_deepmd
 from tasks.importing.diatomics import import_diatomics
+from tasks.importing.din import import_din
 from tasks.importing.dynamics import import_dynamics
 from tasks.importing.importers import read_structures
 from tasks.importing.label_units import EXAMPLE, parse_units
@@ -28,7 +29,7 @@ from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
 from tasks.importing.relaxed_structures import import_relaxed_structures
 from tasks.importing.scans import import_scans
-from tasks.importing.vacancies import import_vacancies
+from tasks.importing.vacancies import import_migration, import_vacancies
 from tasks.kind import ImportFormat
 from tasks.kinds.registry import KINDS, KindError
 from tasks.simulation.vibrations import VibrationSettings
@@ -257,7 +258,9 @@ FORMATS: Mapping[str, FormatReader] = {
     "diatomics": FormatReader(lambda path, card, _: ImportedDataset(import_diatomics(path, card))),
     "thermal-conductivity": FormatReader(lambda path, card, _: ImportedDataset(import_conductivities(path, card))),
     "acwf": FormatReader(lambda path, card, _: ImportedDataset(import_acwf(path, card))),
+    "din": FormatReader(lambda path, card, _: ImportedDataset(import_din(path, card))),
     "matcalc": FormatReader(lambda path, card, _: ImportedDataset(import_matcalc(path, card))),
+    "vacancy-migration": FormatReader(lambda path, card, _: ImportedDataset(import_migration(path, card))),
     "vacancies": FormatReader(lambda path, card, _: ImportedDataset(import_vacancies(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),

@@ -2,7 +2,8 @@
 
 Columns `symbol`, `volume_per_atom` [Å³] and `e_vacform` [eV]; a blank is no reference, and a name that ends in `_mag`
 is of a magnetic calculation, which is left out. A metal is a supercell of 108 atoms (fcc) or 36 (hcp, ideal c/a), and
-the same without its first atom; the formation energy is E(vacancy) − (N − 1)/N E(perfect), each relaxed.
+the same without its first atom; the formation energy is E(vacancy) − (N − 1)/N E(perfect), each relaxed. Migration
+(column `e_vacmig` [eV]) is a path on which the nearest neighbour moves into the vacancy.
 
 Source: MLIP Arena (github.com/atomind-ai/mlip-arena at commit 6239aea), after T. Angsten et al., New J. Phys. 16,
 015018 (2014).
@@ -10,15 +11,28 @@ Source: MLIP Arena (github.com/atomind-ai/mlip-arena at commit 6239aea), after T
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ase import Atoms
 from ase.build import bulk
 from ase.data import atomic_numbers
+from numpy.typing import NDArray
 
-from tasks.datasets.card import Card, DatasetError, Difference, Summand, Table, dataset_faults
+from tasks.datasets.card import (
+    Card,
+    DatasetError,
+    Difference,
+    MinimumEnergyPath,
+    PathReference,
+    Summand,
+    Table,
+    dataset_faults,
+)
 from tasks.datasets.dataset import Dataset
+from tasks.datasets.path_roles import PathRole
 from tasks.importing.labelled_import import with_periodicity
 from tasks.structures.frames import Frames
 
@@ -26,36 +40,66 @@ MAGNETIC = "_mag"
 
 
 def import_vacancies(path: Path, card: Card) -> Dataset:
-    """The data set in `path`, at the card's default label set.
+    """Perfect crystals and vacancies to relax, with formation energies at the card's default label set.
 
     Raises:
         DatasetError: one line that names file, row and field.
     """
-    if card.default_label_set is None:
-        raise DatasetError(f"{path}: the card names no label set for the references")
-    lattice = next((name for name in ("fcc", "hcp") if path.stem.casefold().endswith(name)), None)
-    if lattice is None:
-        raise DatasetError(f"{path}: its name must end in fcc.csv or hcp.csv, which says the lattice")
+    level, lattice = _level(path, card), _lattice(path)
     structures: dict[str, Atoms] = {}
     rows: list[Difference] = []
-    for number, (symbol, volume, energy) in enumerate(_rows(path), 1):
-        where = f"{path}: row {number} ({symbol})"
-        if symbol not in atomic_numbers:
-            raise DatasetError(f"{where}: symbol: is no element")
-        if f"{symbol} perfect" in structures:
-            raise DatasetError(f"{where}: symbol: is there twice")
+    for symbol, volume, energy in _rows(path, "e_vacform"):
         perfect = supercell(symbol, lattice, volume)
         first, n = len(structures), len(perfect)
         structures |= {f"{symbol} perfect": perfect, f"{symbol} vacancy": perfect[1:]}
         terms = (Summand(structure=first + 1, coefficient=1.0), Summand(structure=first, coefficient=-(n - 1) / n))
-        reference = {card.default_label_set: energy}
-        rows.append(Difference(id=symbol, group=lattice, cluster=symbol, terms=terms, reference=reference))
-    if not rows:
-        raise DatasetError(f"{path}: has no formation energy")
+        rows.append(Difference(id=symbol, group=lattice, cluster=symbol, terms=terms, reference={level: energy}))
+    return _dataset(card, structures, lattice, {}, differences=tuple(rows))
+
+
+def import_migration(path: Path, card: Card) -> Dataset:
+    """Paths of vacancies, with barriers at the card's default label set.
+
+    Raises:
+        DatasetError: one line that names file, row and field.
+    """
+    level, lattice = _level(path, card), _lattice(path)
+    structures: dict[str, Atoms] = {}
+    rows: list[MinimumEnergyPath] = []
+    for symbol, volume, energy in _rows(path, "e_vacmig"):
+        perfect = supercell(symbol, lattice, volume)
+        vacancy = perfect[1:]
+        neighbour = int(np.argmin(perfect.get_distances(0, range(1, len(perfect)), mic=True)))
+        moved = vacancy.copy()
+        moved.positions[neighbour] += perfect.get_distance(neighbour + 1, 0, mic=True, vector=True)
+        structures |= {f"{symbol} reactant": vacancy, f"{symbol} product": moved}
+        reference = {level: PathReference(barrier=energy)}
+        rows.append(MinimumEnergyPath(id=symbol, group=lattice, cluster=symbol, path=len(rows), reference=reference))
+    roles = [int(PathRole.REACTANT), int(PathRole.PRODUCT)]
+    conditions = {"path": np.repeat(np.arange(len(rows)), 2), "role": np.array(roles * len(rows))}
+    return _dataset(card, structures, lattice, conditions, paths=tuple(rows))
+
+
+def _dataset(
+    card: Card, structures: Mapping[str, Atoms], lattice: str, conditions: dict[str, NDArray[Any]], **items: Any
+) -> Dataset:
     frames, names = Frames.from_atoms(list(structures.values())), tuple(structures)
     clusters = tuple(name.split()[0] for name in names)
-    table = Table(id=names, group=(lattice,) * len(names), cluster=clusters, differences=tuple(rows))
-    return Dataset(with_periodicity(card, frames), frames, table, {})
+    table = Table(id=names, group=(lattice,) * len(names), cluster=clusters, **items)
+    return Dataset(with_periodicity(card, frames), frames, table, {}, conditions)
+
+
+def _level(path: Path, card: Card) -> str:
+    if card.default_label_set is None:
+        raise DatasetError(f"{path}: the card names no label set for the references")
+    return card.default_label_set
+
+
+def _lattice(path: Path) -> str:
+    lattice = next((name for name in ("fcc", "hcp") if path.stem.casefold().endswith(name)), None)
+    if lattice is None:
+        raise DatasetError(f"{path}: its name must end in fcc.csv or hcp.csv, which says the lattice")
+    return lattice
 
 
 def supercell(symbol: str, lattice: str, volume: float) -> Atoms:
@@ -69,19 +113,30 @@ def supercell(symbol: str, lattice: str, volume: float) -> Atoms:
     return hexagonal
 
 
-def _rows(path: Path) -> list[tuple[str, float, float]]:
-    """Symbol, volume and formation energy of each metal that has all three."""
+def _rows(path: Path, column: str) -> list[tuple[str, float, float]]:
+    """Symbol, volume for an atom and `column` of each metal that has all three.
+
+    Raises:
+        DatasetError: a symbol or number cannot be, a metal is there twice, or there is none.
+    """
     with dataset_faults(path):
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     heads = [head.strip() for head in (lines[0] if lines else "").split(",")]
-    rows = []
+    rows: dict[str, tuple[float, float]] = {}
     for number, line in enumerate(lines[1:], 1):
         row = dict(zip(heads, (word.strip() for word in line.split(",")), strict=False))
         symbol = row.get("symbol", "")
-        if symbol.endswith(MAGNETIC) or not row.get("e_vacform") or not row.get("volume_per_atom"):
+        where = f"{path}: row {number} ({symbol})"
+        if symbol.endswith(MAGNETIC) or not row.get(column) or not row.get("volume_per_atom"):
             continue
+        if symbol not in atomic_numbers:
+            raise DatasetError(f"{where}: symbol: is no element")
+        if symbol in rows:
+            raise DatasetError(f"{where}: symbol: is there twice")
         try:
-            rows.append((symbol, float(row["volume_per_atom"]), float(row["e_vacform"])))
+            rows[symbol] = float(row["volume_per_atom"]), float(row[column])
         except ValueError as error:
-            raise DatasetError(f"{path}: row {number} ({symbol}): {error}") from None
-    return rows
+            raise DatasetError(f"{where}: {error}") from None
+    if not rows:
+        raise DatasetError(f"{path}: {column}: no metal has one")
+    return [(symbol, *values) for symbol, values in rows.items()]

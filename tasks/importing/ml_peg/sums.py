@@ -41,7 +41,7 @@ class Sums:
             copy = Atoms(atoms.numbers, atoms.positions, cell=atoms.cell, pbc=atoms.pbc)
             lowest = 1 + (int(copy.numbers.sum()) - charge) % 2
             spin = multiplicity if multiplicity is not None else (0 if copy.pbc.all() else lowest)
-            copy.info |= {"charge": charge, "multiplicity": spin}
+            copy.info |= {"charge": charge, "spin": spin}  # as `Frames.from_atoms` reads 2S+1
             self.structures[name] = copy
         return name
 

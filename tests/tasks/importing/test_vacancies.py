@@ -12,7 +12,7 @@ from ase.filters import FrechetCellFilter
 from ase.optimize import BFGS
 
 from tasks.datasets.card import Card, DatasetError, LabelSet
-from tasks.importing.vacancies import import_vacancies, supercell
+from tasks.importing.vacancies import import_migration, import_vacancies, supercell
 from tasks.kinds.relaxed_structures import RelaxedStructures, RelaxedStructuresParameters
 from tasks.model.calculator import InProcessCalculator
 
@@ -70,7 +70,7 @@ def test_a_supercell_of_hcp_has_the_stated_volume() -> None:
         ("fcc.csv", "symbol,volume_per_atom,e_vacform\nXx,12,1\n", "row 1 (Xx): symbol: is no element"),
         ("fcc.csv", "symbol,volume_per_atom,e_vacform\nCu,12,?\n", "row 1 (Cu): could not convert"),
         ("fcc.csv", "symbol,volume_per_atom,e_vacform\nCu,12,1\nCu,12,1\n", "is there twice"),
-        ("fcc.csv", "symbol,volume_per_atom,e_vacform\n", "has no formation energy"),
+        ("fcc.csv", "symbol,volume_per_atom,e_vacform\n", "e_vacform: no metal has one"),
     ],
 )
 def test_what_is_wrong_gets_one_line(name: str, text: str, says: str, tmp_path: Path) -> None:
@@ -78,3 +78,23 @@ def test_what_is_wrong_gets_one_line(name: str, text: str, says: str, tmp_path: 
     with pytest.raises(DatasetError) as caught:
         import_vacancies(tmp_path / name, CARD)
     assert says in str(caught.value)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["A1-fcc", "A2-hcp"])
+def test_the_neighbour_moves_into_the_vacancy(name: str, reference_data: Path) -> None:
+    path = reference_data / "mlip_arena" / f"vacancy_migration-Table-{name}.csv"
+    dataset = import_migration(path, CARD)
+    assert len(dataset.table.paths) > 20
+    for first in range(0, 6, 2):
+        before, after = dataset.frames.atoms(first), dataset.frames.atoms(first + 1)
+        moved = np.linalg.norm(after.positions - before.positions, axis=1)
+        volume = before.get_volume() / (len(before) + 1)
+        # Nearest neighbours of close packing: the cube root of √2 volumes of an atom.
+        assert moved.max() == pytest.approx(np.cbrt(np.sqrt(2) * volume), rel=1e-6)
+        assert np.count_nonzero(moved > 1e-9) == 1
+        # The vacancy of the one is an atom of the other: each product has the lattice of the crystal.
+        pairs = np.triu_indices(len(after), 1)
+        apart = [np.sort(atoms.get_all_distances(mic=True)[pairs]) for atoms in (before, after)]
+        np.testing.assert_allclose(*apart, atol=1e-6)
+    assert dataset.table.paths[0].reference["PBE"].barrier is not None

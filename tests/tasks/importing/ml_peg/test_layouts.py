@@ -65,6 +65,7 @@ def test_each_set_of_gscdb_is_a_quantity(imported: dict[str, Dataset]) -> None:
     dataset = imported["GSCDB138_barriers"]
     assert len(dataset.table.differences) == 12
     assert {row.quantity for row in dataset.table.differences} >= {"BH28", "PX9"}
+    assert dataset.frames.multiplicity.tolist() == [1, 1]
     assert items(dataset)["PX9_1"] == ({"dimer": 1.0, "water": -2.0}, pytest.approx(-0.008 * HARTREE))
 
 
@@ -102,6 +103,7 @@ def test_proteins_and_ligands(imported: dict[str, Dataset]) -> None:
     (row,) = dataset.table.differences
     assert row.group == "ion-neutral"
     assert dataset.frames.charge.tolist() == [1, 1, 0]
+    assert dataset.frames.multiplicity.tolist() == [2, 2, 1]  # the lowest that the electrons allow
     assert dataset.frames.n_atoms.tolist() == [6, 3, 3]
 
 
