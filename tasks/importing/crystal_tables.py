@@ -8,7 +8,8 @@ Structures are named by `name` in their comment line. The table has one entry an
                    "references": {"PBE": {"k_vrh_gpa": 88.6}, "r2SCAN": {"k_vrh_gpa": 96.1}}}]}
 
 A property's unit is in its name: `k_vrh_gpa` and `g_vrh_gpa` (elasticity), `volume_per_atom` in Å³ (compression),
-`max_frequency_k`, `entropy_j_per_mol_k`, `free_energy_kj_per_mol` and `heat_capacity_j_per_mol_k` (phonons). The
+`max_frequency_k`, `entropy_j_per_mol_k`, `free_energy_kj_per_mol` and `heat_capacity_j_per_mol_k` (phonons), with
+`mean_frequency_k` and `min_frequency_k`; `c11_gpa` to `c66_gpa` (elastic tensor). The
 reference is `reference`, of the card's default label set, or `references`, by label set of the card. Conditions
 (`pressure_gpa`, `supercell`, `primitive`) are stated for all crystals or for none. A crystal may state the
 `uncertainty` of its references, by property. Items of one `cluster` are correlated; without one each stands for itself.
@@ -46,6 +47,9 @@ PROPERTIES = (
     "entropy_j_per_mol_k",
     "free_energy_kj_per_mol",
     "heat_capacity_j_per_mol_k",
+    "mean_frequency_k",
+    "min_frequency_k",
+    *(f"c{i}{j}_gpa" for i in range(1, 7) for j in range(i, 7)),
 )
 # Of a matrix of whole cells.
 NO_VOLUME = 1e-8

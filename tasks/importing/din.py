@@ -36,7 +36,7 @@ STRUCTURES = "structures.extxyz"
 DIRECTIVE = "fieldasrxn"
 
 
-class Block(NamedTuple):
+class DinItem(NamedTuple):
     """An item: coefficients by name of structure, in the order of the file, and the reference [kcal/mol]."""
 
     terms: dict[str, float]
@@ -68,7 +68,7 @@ def import_din(folder: Path, card: Card) -> Dataset:
     return sums.dataset(card)
 
 
-def blocks(lines: list[str], path: Path) -> Iterator[Block]:
+def blocks(lines: list[str], path: Path) -> Iterator[DinItem]:
     """The items of a DIN file.
 
     Raises:
@@ -83,7 +83,7 @@ def blocks(lines: list[str], path: Path) -> Iterator[Block]:
         if coefficient == 0.0:
             if not terms:
                 raise DatasetError(f"{path}: line {number}: ends an item without structures")
-            yield Block(terms, _number(value, path, follows), number)
+            yield DinItem(terms, _number(value, path, follows), number)
             terms = {}
         elif not value:
             raise DatasetError(f"{path}: line {number}: the file ends after a coefficient")

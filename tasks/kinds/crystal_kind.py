@@ -43,6 +43,10 @@ class CrystalKind(ABC):
 
     properties: tuple[CrystalProperty, ...]
 
+    def measured(self, parameters: Any) -> tuple[CrystalProperty, ...]:
+        """The properties that a task with these parameters measures, in the order of `values`."""
+        return self.properties
+
     @abstractmethod
     def values(self, observation: Observation, dataset: Dataset, parameters: Any) -> CrystalValues:
         """The properties of all structures of `dataset`.
@@ -58,17 +62,17 @@ class CrystalKind(ABC):
         crystals, chosen = dataset.table.crystals, dataset.label_set(label_set)
         if not crystals:
             raise ValueError(f"{dataset.card.full_name}: table.json: crystals: there are none")
-        values = self.values(observation, dataset, parameters)
+        values, properties = self.values(observation, dataset, parameters), self.measured(parameters)
         rows = np.array([crystal.structure for crystal in crystals])
         return property_measurement(
-            self.properties,
+            properties,
             crystals,
             values.cause[rows],
             values.predicted[rows],
-            references(crystals, chosen, self.properties),
+            references(crystals, chosen, properties),
             values.trivial[rows],
             dataset.baselines(chosen),
-            uncertainties(crystals, chosen, self.properties),
+            uncertainties(crystals, chosen, properties),
         )
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:

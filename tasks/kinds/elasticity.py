@@ -22,6 +22,7 @@ zero.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -34,7 +35,11 @@ from pydantic import AfterValidator, Field
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
-from tasks.metrics.property_errors import CrystalProperty
+from tasks.metrics.averages import Average, contributions_to
+from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
+from tasks.metrics.kind_metric import KindMetric
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.property_errors import CrystalProperty, property_averages
 from tasks.model.calculator import BatchCalculator, ItemFailed
 from tasks.observing.answer_log import LoggedAnswers
 from tasks.simulation.lockstep_batches import Done, Job, run_concurrently
@@ -47,6 +52,8 @@ PROPERTIES = (
     CrystalProperty("k_vrh_gpa", "GPa", "Bulk modulus K"),
     CrystalProperty("g_vrh_gpa", "GPa", "Shear modulus G"),
 )
+# Mean over crystals of the mean error of those components that are not zero at the reference.
+TENSOR, TENSOR_ERROR = "elastic_tensor_mae", "elastic_tensor_error"
 # Usual steps of FIRE for a cell near its minimum, and for the atoms of a strained cell: for estimates of time.
 USUAL_STEPS = 60
 USUAL_ION_STEPS = 20
@@ -98,7 +105,10 @@ class Elasticity(CrystalKind):
         measures=DatasetPart.CRYSTALS,
         import_format="crystals",
         score=ScoreFamily.PROPERTY,
-        metrics=tuple(p.metric for p in PROPERTIES),
+        metrics=(
+            *(p.metric for p in PROPERTIES),
+            KindMetric(TENSOR, "Elastic tensor, MAE of its components", "GPa"),
+        ),
         baseline=KindBaseline("No stiffness", "A trivial model whose moduli are zero."),
     )
 
@@ -141,6 +151,36 @@ class Elasticity(CrystalKind):
         each = 1 + (min(USUAL_ION_STEPS, most) if parameters.ions == "relaxed" else 0)
         return Work.of(structures.frames, min(USUAL_STEPS, most) + each * len(parameters.strains))
 
+    def measure(
+        self, observation: Observation, dataset: Dataset, parameters: ElasticityParameters, label_set: str | None
+    ) -> Measurement:
+        """As of every kind of crystals; where references have components of the tensor, also their mean error."""
+        measured = super().measure(observation, dataset, parameters, label_set)
+        chosen = dataset.label_set(label_set)
+        reference = np.array([_components(c.reference[chosen]) for c in dataset.table.crystals])
+        counted = np.isfinite(reference) & (reference != 0.0)
+        if not counted.any():
+            return measured
+        n_counted = counted.sum(axis=1)
+        rows = [crystal.structure for crystal in dataset.table.crystals]
+        stress = observation.array("stress", (len(dataset.frames), *parameters.strains.shape))[rows]
+        error = np.full(len(rows), np.nan)
+        for row in np.flatnonzero((measured.items.cause == 0) & (n_counted > 0)):
+            tensor = elastic_tensor(parameters.strains, stress[row] / GPa)[np.triu_indices(6)]
+            error[row] = np.abs(tensor - reference[row])[counted[row]].mean()
+        size = np.where(counted, np.abs(reference), 0.0).sum(axis=1) / np.maximum(n_counted, 1)
+        columns = {**measured.items.columns, TENSOR_ERROR: error, baseline_column(TENSOR_ERROR): size}
+        columns[f"{TENSOR}_count"] = (n_counted > 0).astype(np.float64)
+        average = _tensor_average(columns)
+        baseline = dataset.baselines(chosen).get(TENSOR, float(size[n_counted > 0].mean()))
+        metrics = {**measured.metrics, TENSOR: average.metric(baseline)}
+        return replace(measured, metrics=metrics, items=replace(measured.items, columns=columns))
+
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics."""
+        tensor = [_tensor_average(items.columns)] if TENSOR in metrics else []
+        return contributions_to(metrics, [*property_averages(PROPERTIES, items.columns), *tensor])
+
     def values(self, observation: Observation, dataset: Dataset, parameters: ElasticityParameters) -> CrystalValues:
         """The moduli [GPa]; those of the trivial model are zero."""
         n, strains = len(dataset.frames), parameters.strains
@@ -152,6 +192,16 @@ class Elasticity(CrystalKind):
         for index in np.flatnonzero(cause == 0):
             cause[index], predicted[index] = _moduli_gpa(strains, stress[index])
         return CrystalValues(cause, predicted, np.zeros_like(predicted))
+
+
+def _components(reference: Mapping[str, float]) -> list[float]:
+    """The 21 components of the upper triangle of the tensor [GPa]; NaN where the reference has none."""
+    return [reference.get(f"c{i}{j}_gpa", np.nan) for i in range(1, 7) for j in range(i, 7)]
+
+
+def _tensor_average(columns: Mapping[str, Float]) -> Average:
+    error, size = stored_column(columns, TENSOR_ERROR), stored_column(columns, baseline_column(TENSOR_ERROR))
+    return Average(TENSOR, "GPa", error, stored_column(columns, f"{TENSOR}_count"), baseline=size)
 
 
 def strained_stresses(

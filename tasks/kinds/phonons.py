@@ -13,24 +13,35 @@ a model need not obey the symmetry of the crystal, by which phonopy derives the 
 of another: without the subtraction a constant force would look like a response. For a model that obeys the symmetry the
 subtraction changes nothing.
 
+With the parameter `spectrum`, two more frequencies are measured, the mean over the mesh and the lowest commensurate one
+[K], and `stability_f1`, how well crystals with imaginary frequencies are told from the others: the F1 score of "it has
+some", beyond the tolerance, against the lowest frequency of the reference. An unstable crystal then has these two.
+
 Failure cost: if the relaxation or any supercell of a crystal fails (also for lack of memory), the item has that cause;
 with an imaginary frequency beyond the tolerance it is UNSTABLE, since its sums mean nothing. Each costs ten times the
-error of the trivial model, which answers zero everywhere.
+error of the trivial model, which answers zero everywhere. A crystal that failed counts as wrong in `stability_f1`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from ase import Atoms
 from pydantic import PositiveFloat
 
+from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
-from tasks.metrics.property_errors import CrystalProperty
+from tasks.metrics.averages import contributions_to
+from tasks.metrics.contributions import Contribution, WithFailureCost
+from tasks.metrics.kind_metric import Better, KindMetric
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.metric import Metric
+from tasks.metrics.property_errors import CrystalProperty, property_averages
 from tasks.model.calculator import BatchCalculator, ItemFailed
 from tasks.observing.answer_log import LoggedAnswers
 from tasks.simulation.displaced_supercells import (
@@ -42,8 +53,8 @@ from tasks.simulation.displaced_supercells import (
 )
 from tasks.simulation.lockstep_batches import Job, run_concurrently
 from tasks.simulation.relaxation import Relaxation, relaxed
-from tasks.simulation.vibrations import PhonopyPanicked, Vibrations, VibrationSettings, crystal, vibrations
-from tasks.structures.frames import Float, Int
+from tasks.simulation.vibrations import THZ_IN_K, PhonopyPanicked, Vibrations, VibrationSettings, crystal, vibrations
+from tasks.structures.frames import Bool, Float, Int
 from tasks.structures.predictions import Cause
 
 if TYPE_CHECKING:
@@ -55,6 +66,11 @@ PROPERTIES = (
     CrystalProperty("free_energy_kj_per_mol", "kJ/mol", "Free energy"),
     CrystalProperty("heat_capacity_j_per_mol_k", "J/mol/K", "Heat capacity"),
 )
+SPECTRUM = (
+    CrystalProperty("mean_frequency_k", "K", "Mean frequency"),
+    CrystalProperty("min_frequency_k", "K", "Lowest frequency"),
+)
+STABILITY_F1 = "stability_f1"
 # For estimates of time: the steps of a relaxation with FIRE, and the displacements of an atom of the primitive cell,
 # which are one in a cubic crystal and six in a triclinic one.
 USUAL_STEPS = 60
@@ -66,10 +82,12 @@ class PhononsParameters(VibrationSettings):
 
     Args:
         displacement: of an atom [Å].
+        spectrum: mean and lowest frequency, and stability, too.
     """
 
     relaxation: Relaxation = Relaxation()
     displacement: PositiveFloat = 0.01
+    spectrum: bool = later(False)
 
 
 class Phonons(CrystalKind):
@@ -86,7 +104,11 @@ class Phonons(CrystalKind):
         measures=DatasetPart.CRYSTALS,
         import_format="phonopy",
         score=ScoreFamily.PROPERTY,
-        metrics=tuple(p.metric for p in PROPERTIES),
+        metrics=(
+            *(p.metric for p in PROPERTIES),
+            *(replace(p.metric, scored=False) for p in SPECTRUM),
+            KindMetric(STABILITY_F1, "F1 score of imaginary frequencies", "", Better.HIGHER),
+        ),
         baseline=KindBaseline("Answers zero", "A trivial model that answers zero everywhere."),
     )
 
@@ -131,8 +153,29 @@ class Phonons(CrystalKind):
         sizes = supercell_sizes(frames, supercell).astype(np.float64)
         return relaxation + Work(sizes, relaxation.density, n_supercells)
 
+    def measured(self, parameters: PhononsParameters) -> tuple[CrystalProperty, ...]:
+        """The four quantities, and those of the spectrum."""
+        return (*PROPERTIES, *SPECTRUM) if parameters.spectrum else PROPERTIES
+
+    def measure(
+        self, observation: Observation, dataset: Dataset, parameters: PhononsParameters, label_set: str | None
+    ) -> Measurement:
+        """As of every kind of crystals, and the stability."""
+        measured = super().measure(observation, dataset, parameters, label_set)
+        if not parameters.spectrum:
+            return measured
+        columns = measured.items.columns
+        predicted, reference = columns["min_frequency_k"], columns["min_frequency_k_reference"]
+        f1 = stability_f1(predicted, reference, -parameters.imaginary_tolerance_thz * THZ_IN_K)
+        return measured if f1 is None else replace(measured, metrics={**measured.metrics, STABILITY_F1: f1})
+
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics but the stability."""
+        stored = [p for p in (*PROPERTIES, *SPECTRUM) if p in PROPERTIES or f"{p.name}_error" in items.columns]
+        return contributions_to(metrics, property_averages(stored, items.columns))
+
     def values(self, observation: Observation, dataset: Dataset, parameters: PhononsParameters) -> CrystalValues:
-        """The four quantities; those of the trivial model are zero."""
+        """The quantities; those of the trivial model are zero."""
         for name, value in dataset.card.settings.items():
             stated = getattr(parameters, name, value)
             if stated != value:
@@ -140,7 +183,8 @@ class Phonons(CrystalKind):
                     f"{dataset.card.full_name}: references are of {name} = {value:g}, the task is of {stated}"
                 )
         cause = observation.causes(len(dataset.frames)).copy()
-        predicted = np.full((len(cause), len(PROPERTIES)), np.nan)
+        properties = self.measured(parameters)
+        predicted = np.full((len(cause), len(properties)), np.nan)
         supercell, primitive = matrices(dataset.structures)
         for index, answered in read_supercells(observation, dataset.frames, supercell):
             numbers = dataset.frames.numbers[dataset.frames.atom_slice(index)]
@@ -151,15 +195,39 @@ class Phonons(CrystalKind):
                 cause[index] = Cause.UNSTABLE
                 continue
             if quantities.is_stable(parameters.imaginary_tolerance_thz):
-                predicted[index] = property_values(quantities)
+                predicted[index] = property_values(quantities, properties)
             else:
                 cause[index] = Cause.UNSTABLE
+                # Its sums mean nothing, its frequencies do.
+                predicted[index, len(PROPERTIES) :] = property_values(quantities, properties[len(PROPERTIES) :])
         return CrystalValues(cause, predicted, np.zeros_like(predicted))
 
 
-def property_values(quantities: Vibrations) -> list[float]:
-    """The values of `PROPERTIES`, in their order."""
-    return [float(getattr(quantities, p.name)) for p in PROPERTIES]
+def property_values(quantities: Vibrations, properties: Sequence[CrystalProperty] = PROPERTIES) -> list[float]:
+    """The values of `properties`, in their order."""
+    return [float(getattr(quantities, p.name)) for p in properties]
+
+
+def stability_f1(predicted: Float, reference: Float, threshold: float) -> Metric | None:
+    """The F1 score of a lowest frequency below `threshold`; None if no crystal has one at the reference.
+
+    Args:
+        predicted: (k,) NaN where a crystal failed: in the penalised value it is wrong.
+        reference: (k,) NaN where it has none.
+    """
+    known = np.isfinite(reference)
+    failed, positive = ~np.isfinite(predicted[known]), reference[known] < threshold
+    if not positive.any():
+        return None
+    said = np.where(failed, ~positive, predicted[known] < threshold)
+
+    def f1(chosen: Bool) -> float:
+        hits, wrong = (said & positive)[chosen].sum(), (said != positive)[chosen].sum()
+        return float(2 * hits / (2 * hits + wrong)) if hits + wrong else 0.0
+
+    answered = ~failed
+    value = f1(answered) if positive[answered].any() else None
+    return Metric(value, "", len(positive), int(failed.sum()), f1(np.ones(len(positive), np.bool_)))
 
 
 def matrices(structures: Structures) -> tuple[Int, Float]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from ase import Atoms
 from numpy.typing import NDArray
 
 from tasks.datasets.card import Difference
@@ -17,13 +18,17 @@ from tasks.kinds.relaxed_geometries import EXTENT_UNITS, Comparison, ReferenceGe
 from tasks.metrics.averages import Average
 from tasks.metrics.contributions import baseline_column, stored_column
 from tasks.metrics.failure_cost import SMALLEST_BASELINE
+from tasks.metrics.group_statistics import mean_with_worst
 from tasks.metrics.measurement import Items, ItemTerms, items_of
 from tasks.metrics.metric import Metric
+from tasks.simulation.symmetry import space_group
 from tasks.structures.frames import Bool, Float, Frames
 from tasks.structures.predictions import Cause, Predictions
 from tasks.structures.units import Unit, unit_size
 
 PERCENT = 100.0
+SYMMETRY = "symmetry_kept_percent"
+SYMPREC = 0.01  # Å: relaxed atoms are near their sites, not on them
 RMSD, VOLUME, NOT_CONVERGED, STEPS = "rmsd", "volume_mape", "not_converged_percent", "mean_steps"
 # The columns that say which items take part in these; no quantity of differences may have one of them.
 COUNTS: Mapping[str, str] = {
@@ -211,6 +216,23 @@ def difference_statistics(
         of_quantity = QuantityRows(prefix, rows, columns, groups, quantities == quantity, unit)
         found |= group_metrics(of_quantity, asked, None, metrics[f"{prefix}rmse"].failure_cost)
     return found
+
+
+def kept_symmetry(ends: RelaxedEnds, dataset: Dataset, label_set: str) -> dict[str, Metric]:
+    """The share of crystals that end in the space group of their reference; one that failed does not."""
+    references, frames = dataset.geometries.get(label_set), dataset.frames
+    if references is None or not (references.known & frames.periodic).any():
+        return {}
+    kept = []
+    for index in np.flatnonzero(references.known & frames.periodic).tolist():
+        atoms = frames.atom_slice(index)
+        groups = [
+            space_group(Atoms(frames.numbers[atoms], positions[atoms], cell=cell[index], pbc=True), SYMPREC)
+            for positions, cell in ((references.positions, references.cell), (ends.positions, ends.cell))
+            if ends.cause[index] == 0
+        ]
+        kept.append(PERCENT * float(groups[0] == groups[1]) if groups else np.nan)
+    return {SYMMETRY: mean_with_worst(np.array(kept), 0.0, "%")}
 
 
 def uncertain_metrics(

@@ -57,9 +57,11 @@ from tasks.kinds.relaxed_items import (
     NOT_CONVERGED,
     RMSD,
     STEPS,
+    SYMMETRY,
     VOLUME,
     averages,
     difference_statistics,
+    kept_symmetry,
     mean_steps,
     metric_of,
     relaxed_items,
@@ -94,6 +96,7 @@ class RelaxedStructuresParameters(Parameters):
         matching: `superposition` superposes periodic structures, too (a molecule in a box).
         rmsd_of: the atoms that are compared with a reference geometry.
         extent: of the cells that may change, compared as a metric of its own.
+        symmetry: the share of crystals that end in the space group of their reference is a metric, too.
         statistics: of the differences, as `tasks.kinds.energy_differences` has them; `own_minimum` is not among them.
     """
 
@@ -106,6 +109,7 @@ class RelaxedStructuresParameters(Parameters):
     matching: Matching = "periodicity"
     rmsd_of: ComparedAtoms = later("all")
     extent: Extent | None = later(None)
+    symmetry: bool = later(False)
     statistics: tuple[Statistic, ...] = later(())
 
     @model_validator(mode="after")
@@ -148,6 +152,7 @@ class RelaxedStructures:
             KindMetric("*spearman", "Rank correlation in a group (Spearman's ρ)", "", Better.HIGHER),
             KindMetric("rmse", "Root mean square error"),
             KindMetric("*_rmse"),
+            KindMetric(SYMMETRY, "Crystals in the space group of the reference", "%", Better.HIGHER),
             KindMetric(NOT_CONVERGED, "Did not converge", "%"),
             KindMetric(STEPS, "Mean number of steps of a relaxation", "", Better.NEITHER),
         ),
@@ -222,6 +227,8 @@ class RelaxedStructures:
             members = average.counts > 0
             if not average.root and average.baseline is not None:
                 parts += parts_by_group([average.over(members)], np.array(items.group)[members].tolist())
+        if parameters.symmetry:
+            metrics |= kept_symmetry(ends, dataset, level)
         rows = dataset.table.differences
         metrics |= difference_statistics(items, rows, metrics, parameters.statistics, parameters.unit)
         metrics |= uncertain_metrics(metrics, rows, level, parameters.unit)

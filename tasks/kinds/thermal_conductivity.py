@@ -29,7 +29,6 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
-import spglib
 from ase import Atoms
 from pydantic import PositiveFloat
 
@@ -63,6 +62,7 @@ from tasks.simulation.heat_transport import (
 )
 from tasks.simulation.lockstep_batches import Job, run_concurrently
 from tasks.simulation.relaxation import Freedom, Relaxation, last_iterate, require_periodic
+from tasks.simulation.symmetry import space_group, symmetry
 from tasks.simulation.vibrations import PhonopyPanicked
 from tasks.structures.frames import Int
 from tasks.structures.predictions import Cause
@@ -245,28 +245,14 @@ def relaxed_in_stages(
     start: Atoms, parameters: ThermalConductivityParameters, model: BatchCalculator
 ) -> tuple[Atoms, bool]:
     """The relaxed crystal, converged or not, and whether it has the space group of `start`."""
-    group = space_group(start)
+    group = space_group(start, SYMPREC)
     atoms = start
     for keep_symmetry in (True, False)[: parameters.stages]:
         freedom = Freedom("full", parameters.strains, keep_symmetry=keep_symmetry)
         end = last_iterate(atoms, model, parameters.relaxation, freedom).atoms
-        if keep_symmetry or space_group(end) == group:
+        if keep_symmetry or space_group(end, SYMPREC) == group:
             atoms = end
-    return atoms, space_group(atoms) == group
-
-
-def space_group(atoms: Atoms) -> int:
-    """The number of the space group; 0 if none is found."""
-    found = _symmetry(atoms)
-    return 0 if found is None else int(found.number)
-
-
-def _symmetry(atoms: Atoms) -> spglib.SpglibDataset | None:
-    cell = (atoms.cell.array, atoms.get_scaled_positions(), atoms.numbers)
-    try:
-        return spglib.get_symmetry_dataset(cell, symprec=SYMPREC)
-    except spglib.SpglibError:
-        return None
+    return atoms, space_group(atoms, SYMPREC) == group
 
 
 def order_work(atoms: Atoms, matrices: SupercellMatrices, order: str) -> Work:
@@ -277,7 +263,7 @@ def order_work(atoms: Atoms, matrices: SupercellMatrices, order: str) -> Work:
     size = len(atoms) * cells
     count = primitive
     if order == "third":
-        found = _symmetry(atoms)
+        found = symmetry(atoms, SYMPREC)
         rotations = 1 if found is None else len(np.unique(found.rotations, axis=0))
         count = USUAL_REDUNDANCY * 2 * (3 * primitive) * (3 * size) / rotations
     return Work(np.array([size]), np.array([len(atoms) / atoms.get_volume()]), np.array([count]))

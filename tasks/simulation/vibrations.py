@@ -61,6 +61,8 @@ class Vibrations(NamedTuple):
         max_frequency_k: the highest commensurate frequency as hν/k_B [K].
         entropy_j_per_mol_k, free_energy_kj_per_mol, heat_capacity_j_per_mol_k: per mole of primitive cells; the free
             energy contains the zero-point energy.
+        mean_frequency_k: over the mesh, without the acoustic modes at Γ [K].
+        min_frequency_k: `lowest_frequency_thz` as hν/k_B [K].
     """
 
     lowest_frequency_thz: float
@@ -68,6 +70,8 @@ class Vibrations(NamedTuple):
     entropy_j_per_mol_k: float
     free_energy_kj_per_mol: float
     heat_capacity_j_per_mol_k: float
+    mean_frequency_k: float
+    min_frequency_k: float
 
     def is_stable(self, tolerance_thz: float) -> bool:
         """Whether no frequency is imaginary beyond the tolerance; NaN is not stable."""
@@ -170,12 +174,16 @@ def vibrations(phonon: Phonopy, settings: VibrationSettings) -> Vibrations:
     entropy, free_energy, heat_capacity = (
         float(weights @ part) for part in _thermal(frequencies, settings.temperature_k)
     )
+    lowest, modes = float(np.fmin.reduce(commensurate, axis=None)), np.isfinite(frequencies)
+    mean = float(weights @ np.where(modes, frequencies, 0.0).sum(axis=1) / (weights @ modes.sum(axis=1)))
     return Vibrations(
-        lowest_frequency_thz=float(np.fmin.reduce(commensurate, axis=None)),
+        lowest_frequency_thz=lowest,
         max_frequency_k=float(np.fmax.reduce(commensurate, axis=None)) * THZ_IN_K,
         entropy_j_per_mol_k=entropy,
         free_energy_kj_per_mol=free_energy / 1e3,
         heat_capacity_j_per_mol_k=heat_capacity,
+        mean_frequency_k=mean * THZ_IN_K,
+        min_frequency_k=lowest * THZ_IN_K,
     )
 
 

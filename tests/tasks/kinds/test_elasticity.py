@@ -181,3 +181,23 @@ def test_default_strains_are_those_of_lambench_step_by_step(run: Any) -> None:
     g_reuss = 15 / (4 * (np.trace(s[:3, :3]) - (s[0, 1] + s[0, 2] + s[1, 2])) + 3 * np.trace(s[3:, 3:]))
     assert columns["k_vrh_gpa"][0] == pytest.approx((k_voigt + k_reuss) / 2, rel=1e-9)
     assert columns["g_vrh_gpa"][0] == pytest.approx((g_voigt + g_reuss) / 2, rel=1e-9)
+
+
+def test_components_of_the_tensor_by_hand(run: Any) -> None:
+    """Of copper with clamped ions: 3 GPa off in C11, 6 in C44; what is zero or not stated does not count."""
+    expected = stiffnesses(COPPER, EMT(), relax_shear=False)
+    moduli = {"k_vrh_gpa": expected.k, "g_vrh_gpa": expected.g}
+    stated = {"c11_gpa": expected.c11 + 3.0, "c12_gpa": expected.c12, "c44_gpa": expected.c44 - 6.0, "c14_gpa": 0.0}
+    dataset = make_crystals([COPPER, ARGON], [{**moduli, **stated}, moduli])
+    measured = run(KIND, dataset, InProcessCalculator(EMT()), small("clamped"))
+    metric = measured.metrics["elastic_tensor_mae"]
+    assert (metric.n_items, metric.n_failed, metric.unit) == (1, 0, "GPa")
+    assert metric.value == pytest.approx(3.0, abs=0.1)
+    size = (expected.c11 + 3.0 + expected.c12 + expected.c44 - 6.0) / 3
+    assert metric.baseline == pytest.approx(size)
+    contributions = {c.metric: c for c in KIND.contributions(measured.items, measured.metrics)}
+    contribution = contributions["elastic_tensor_mae"]
+    assert contribution.sums.sum() == pytest.approx(metric.charged)
+    # EMT does not know silicon: the crystal fails.
+    failed = run(KIND, make_crystals([SILICON], [{**moduli, **stated}]), InProcessCalculator(EMT()), small("clamped"))
+    assert failed.metrics["elastic_tensor_mae"].charged == pytest.approx(10 * size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,19 @@ from ase.build import bulk
 from ase.calculators.calculator import Calculator
 from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
+from hypothesis import given
+from hypothesis import strategies as st
 from phonopy import Phonopy
 from phonopy.structure.atoms import PhonopyAtoms
 from scipy.optimize import minimize_scalar
 
 from tasks.datasets.dataset import Structures
 from tasks.kind import Observation
+from tasks.kinds.phonons import stability_f1
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.displaced_supercells import read_supercells
-from tasks.simulation.vibrations import VibrationSettings, commensurate_frequencies, crystal, vibrations
+from tasks.simulation.vibrations import THZ_IN_K, VibrationSettings, commensurate_frequencies, crystal, vibrations
+from tasks.structures.predictions import Cause
 from tests.tasks.kinds.phonon_crystals import (
     DOUBLED,
     FACE_CENTRED,
@@ -33,6 +38,7 @@ from tests.tasks.kinds.phonon_crystals import (
     Case,
     answers,
     copper,
+    dataset,
     measure,
     numbers,
     observe,
@@ -211,3 +217,69 @@ def test_work_counts_relaxations_and_supercells() -> None:
     # 60 steps of two crystals of 4 atoms; of primitive cells of 1 and 4 atoms, 1 + 2 and 1 + 8 supercells of 32.
     assert work.frames == pytest.approx(120 + 12)
     assert work.atoms == pytest.approx(480 + 12 * 32)
+
+
+def test_the_spectrum_of_a_stable_and_of_an_unstable_crystal() -> None:
+    settings = SETTINGS.model_copy(update={"spectrum": True})
+    made = dataset(METALS, [[300.0, 50.0, -5.0, 40.0]] * 3)
+    lowest = (90.0, 60.0, -120.0)
+    crystals = tuple(
+        c.model_copy(
+            update={"reference": {"PBE": {**c.reference["PBE"], "mean_frequency_k": 180.0, "min_frequency_k": x}}}
+        )
+        for c, x in zip(made.table.crystals, lowest, strict=True)
+    )
+    data = replace(made, table=made.table.model_copy(update={"crystals": crystals}))
+    observation = observe(EMT(), METALS)
+    measured = KIND.measure(observation, data, settings, None)
+    assert measured.items.cause.tolist() == [0, 0, Cause.UNSTABLE]
+    columns, plain = measured.items.columns, KIND.measure(observation, data, SETTINGS, None)
+    for name in NAMES:
+        np.testing.assert_array_equal(columns[name], plain.items.columns[name])
+    assert "mean_frequency_k" not in plain.items.columns
+    for row, (case, (index, answered)) in enumerate(zip(METALS, answers(observation).items(), strict=True)):
+        assert row == index
+        phonon = answered.force_constants(case.atoms.numbers, case.supercell, case.primitive)
+        frequencies = commensurate_frequencies(phonon)
+        assert columns["min_frequency_k"][row] == pytest.approx(np.nanmin(frequencies) * THZ_IN_K)
+        phonon.run_mesh(settings.mesh, is_gamma_center=True)
+        mesh: Any = phonon.mesh
+        # Three of all modes are left out, which are zero.
+        n_modes = mesh.weights.sum() * mesh.frequencies.shape[1] - 3
+        mean = (mesh.weights @ mesh.frequencies.sum(axis=1)) / n_modes
+        assert columns["mean_frequency_k"][row] == pytest.approx(mean * THZ_IN_K, rel=1e-3)
+    assert measured.metrics["stability_f1"].value == 1.0
+    errors = np.abs(columns["min_frequency_k"] - np.array(lowest))
+    assert measured.metrics["min_frequency_k_mae"].value == pytest.approx(errors.mean())
+    assert {c.metric for c in KIND.contributions(measured.items, measured.metrics)} >= {"mean_frequency_k_mae"}
+
+
+def test_the_f1_score_by_hand() -> None:
+    reference = np.array([-9.0, -9.0, 9.0, 9.0, np.nan])
+    # One hit, one missed, one false alarm.
+    assert f1(np.array([-9.0, 9.0, -9.0, 9.0, -9.0]), reference) == (0.5, 0.5)
+    # The hit failed: nothing is left to find but what was missed; failed ones are wrong in the penalised value.
+    assert f1(np.array([np.nan, 9.0, 9.0, 9.0, 9.0]), reference) == (0.0, 0.0)
+    assert f1(np.array([-9.0, -9.0, np.nan, 9.0, 9.0]), reference) == (1.0, pytest.approx(4 / 5))
+    assert stability_f1(reference, np.array([9.0] * 5), 0.0) is None
+
+
+def f1(predicted: Any, reference: Any) -> tuple[Any, Any]:
+    metric = stability_f1(predicted, reference, 0.0)
+    assert metric is not None
+    return metric.value, metric.charged
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([-1.0, 1.0]), st.sampled_from([-1.0, 1.0])), min_size=1, max_size=8),
+    st.sets(st.integers(0, 7)),
+)
+def test_failing_never_helps_the_f1_score(pairs: list[tuple[float, float]], failed: set[int]) -> None:
+    predicted, reference = np.array(pairs).T
+    after = np.where([i in failed for i in range(len(pairs))], np.nan, predicted)
+    before, now = stability_f1(predicted, reference, 0.0), stability_f1(after, reference, 0.0)
+    assert (before is None) == (now is None)
+    if before is not None and now is not None:
+        assert before.charged is not None
+        assert now.charged is not None
+        assert now.charged <= before.charged

@@ -220,3 +220,15 @@ def test_relaxed_energies_have_an_order() -> None:
     )
     with pytest.raises(ValueError, match="own_minimum is of energy_differences alone"):
         parameters(statistics=["own_minimum"])
+
+
+def test_the_space_group_of_the_reference_is_reached_or_not() -> None:
+    """Copper off its sites goes back to fcc; held to two steps it stays where it is, and counts as lost."""
+    perfect = bulk("Cu", cubic=True, a=3.6)
+    data = relaxation_set([crystal()], [perfect])
+    assert relax(data, symmetry=True).metrics["symmetry_kept_percent"].value == 100.0
+    other = bulk("Cu", cubic=True, a=3.6)
+    other.positions[0, 0] += 0.3
+    assert relax(relaxation_set([crystal()], [other]), symmetry=True).metrics["symmetry_kept_percent"].value == 0.0
+    early = relax(data, symmetry=True, relaxation={**TIGHT, "max_steps": 2}).metrics["symmetry_kept_percent"]
+    assert (early.value, early.n_failed, early.charged) == (None, 1, 0.0)

@@ -26,12 +26,12 @@ from tasks.kinds.thermal_conductivity import (
     ThermalConductivityParameters,
     matrices_of,
     relaxed_in_stages,
-    space_group,
 )
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.force_sets import ask_third_order, read_forces
 from tasks.simulation.heat_transport import (
+    SYMPREC,
     ModeConductivity,
     SupercellMatrices,
     irreducible_weights,
@@ -41,6 +41,7 @@ from tasks.simulation.heat_transport import (
     set_third_order,
 )
 from tasks.simulation.relaxation import Freedom, Relaxation, last_iterate
+from tasks.simulation.symmetry import space_group
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause, Predictions, Properties
 
@@ -279,7 +280,7 @@ def test_a_relaxation_into_another_space_group_ends_with_the_first_stage() -> No
     first, kept = relaxed_in_stages(crystal.atoms, parameters.model_copy(update={"stages": 1}), model)
     freedom = Freedom("full", parameters.strains, keep_symmetry=False)
     second = last_iterate(first, model, parameters.relaxation, freedom).atoms
-    assert (kept, space_group(second) == space_group(crystal.atoms)) == (True, False)
+    assert (kept, space_group(second, SYMPREC) == space_group(crystal.atoms, SYMPREC)) == (True, False)
     observation = observed(crystal)
     assert np.array_equal(observation.arrays["cell"][0], first.cell.array)
     assert np.array_equal(observation.arrays["positions"], first.positions)
@@ -293,7 +294,7 @@ def test_a_crystal_that_relaxes_into_another_space_group_costs_two_and_is_asked_
     crystal = small()._replace(atoms=atoms)
     tight = Relaxation(optimizer="FIRE", fmax=1e-8, max_steps=3000)
     observation = observed(crystal, ThermalConductivityParameters(relaxation=tight))
-    groups = [space_group(atoms), space_group(relaxed(crystal, observation))]
+    groups = [space_group(atoms, SYMPREC), space_group(relaxed(crystal, observation), SYMPREC)]
     assert groups == [139, 225]
     assert (observation.arrays["n_second"][0], observation.arrays["n_third"][0]) == (0, 0)
     measurement = measured(crystal, observation)
