@@ -242,16 +242,40 @@ class Scan(TableItem):
         return self
 
 
+class Bands(CardPart):
+    """The frequencies of a crystal at wave vectors.
+
+    Args:
+        qpoints: in reciprocal vectors of the primitive cell.
+        weights: by wave vector, its multiplicity in a mesh.
+        frequencies: by wave vector [THz], in ascending order; imaginary ones are negative.
+    """
+
+    qpoints: tuple[tuple[FiniteFloat, FiniteFloat, FiniteFloat], ...] = Field(min_length=1)
+    weights: tuple[PositiveInt, ...]
+    frequencies: tuple[tuple[FiniteFloat, ...], ...]
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if not len(self.qpoints) == len(self.weights) == len(self.frequencies):
+            raise ValueError("qpoints, weights and frequencies must have an entry for each wave vector")
+        if len({len(row) for row in self.frequencies}) > 1 or any(list(row) != sorted(row) for row in self.frequencies):
+            raise ValueError("frequencies must be in ascending order, as many at each wave vector")
+        return self
+
+
 class Crystal(TableItem):
     """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`) as the kinds need them.
 
     Args:
         uncertainty: of references, as their authors state it; absent: it is not known.
+        bands: by label set, its frequencies, for the kind *phonons*.
     """
 
     structure: Index
     reference: dict[str, dict[str, FiniteFloat]]
     uncertainty: dict[str, dict[str, Positive]] = later({})
+    bands: dict[str, Bands] = later({})
 
 
 class PathReference(CardPart):

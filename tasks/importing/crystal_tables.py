@@ -12,7 +12,8 @@ A property's unit is in its name: `k_vrh_gpa` and `g_vrh_gpa` (elasticity), `vol
 `mean_frequency_k` and `min_frequency_k`; `c11_gpa` to `c66_gpa` (elastic tensor). The
 reference is `reference`, of the card's default label set, or `references`, by label set of the card. Conditions
 (`pressure_gpa`, `supercell`, `primitive`) are stated for all crystals or for none. A crystal may state the
-`uncertainty` of its references, by property. Items of one `cluster` are correlated; without one each stands for itself.
+`uncertainty` of its references, by property, and `bands`, its frequencies at the card's default label set
+(`tasks.datasets.card.Bands`). Items of one `cluster` are correlated; without one each stands for itself.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat
 
-from tasks.datasets.card import Card, CardPart, Crystal, DatasetError, Positive, Table
+from tasks.datasets.card import Bands, Card, CardPart, Crystal, DatasetError, Positive, Table
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.dataset_checks import CONDITIONS
 from tasks.importing.importers import read_molecules, read_structures
@@ -68,6 +69,7 @@ class StatedCrystal(StatedItem):
     reference: dict[str, FiniteFloat] | None = None
     references: dict[str, dict[str, FiniteFloat]] | None = None
     uncertainty: dict[str, Positive] | None = None
+    bands: Bands | None = None
 
 
 class StatedCrystals(CardPart):
@@ -128,6 +130,7 @@ def _crystal(stated: StatedCrystal, structure: int, card: Card, where: str) -> C
         structure=structure,
         reference=dict(by_label_set),
         uncertainty=dict.fromkeys(by_label_set, uncertainty) if uncertainty else {},
+        bands={} if stated.bands is None else {str(card.default_label_set): stated.bands},
     )
 
 

@@ -16,6 +16,7 @@ subtraction changes nothing.
 With the parameter `spectrum`, two more frequencies are measured, the mean over the mesh and the lowest commensurate one
 [K], and `stability_f1`, how well crystals with imaginary frequencies are told from the others: the F1 score of "it has
 some", beyond the tolerance, against the lowest frequency of the reference. An unstable crystal then has these two.
+Where references have `bands`, `band_mae` is the mean error of the frequencies over the Brillouin zone [K].
 
 Failure cost: if the relaxation or any supercell of a crystal fails (also for lack of memory), the item has that cause;
 with an imaginary frequency beyond the tolerance it is UNSTABLE, since its sums mean nothing. Each costs ten times the
@@ -36,8 +37,8 @@ from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
-from tasks.metrics.averages import contributions_to
-from tasks.metrics.contributions import Contribution, WithFailureCost
+from tasks.metrics.averages import Average, contributions_to
+from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
 from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.metric import Metric
@@ -53,7 +54,15 @@ from tasks.simulation.displaced_supercells import (
 )
 from tasks.simulation.lockstep_batches import Job, run_concurrently
 from tasks.simulation.relaxation import Relaxation, relaxed
-from tasks.simulation.vibrations import THZ_IN_K, PhonopyPanicked, Vibrations, VibrationSettings, crystal, vibrations
+from tasks.simulation.vibrations import (
+    THZ_IN_K,
+    PhonopyPanicked,
+    Vibrations,
+    VibrationSettings,
+    crystal,
+    frequencies_at,
+    vibrations,
+)
 from tasks.structures.frames import Bool, Float, Int
 from tasks.structures.predictions import Cause
 
@@ -71,6 +80,7 @@ SPECTRUM = (
     CrystalProperty("min_frequency_k", "K", "Lowest frequency"),
 )
 STABILITY_F1 = "stability_f1"
+BANDS, BAND_ERROR = "band_mae", "band_error"
 # For estimates of time: the steps of a relaxation with FIRE, and the displacements of an atom of the primitive cell,
 # which are one in a cubic crystal and six in a triclinic one.
 USUAL_STEPS = 60
@@ -107,6 +117,7 @@ class Phonons(CrystalKind):
         metrics=(
             *(p.metric for p in PROPERTIES),
             *(replace(p.metric, scored=False) for p in SPECTRUM),
+            KindMetric(BANDS, "Frequencies over the Brillouin zone, mean absolute error", "K"),
             KindMetric(STABILITY_F1, "F1 score of imaginary frequencies", "", Better.HIGHER),
         ),
         baseline=KindBaseline("Answers zero", "A trivial model that answers zero everywhere."),
@@ -167,12 +178,56 @@ class Phonons(CrystalKind):
         columns = measured.items.columns
         predicted, reference = columns["min_frequency_k"], columns["min_frequency_k_reference"]
         f1 = stability_f1(predicted, reference, -parameters.imaginary_tolerance_thz * THZ_IN_K)
-        return measured if f1 is None else replace(measured, metrics={**measured.metrics, STABILITY_F1: f1})
+        metrics = dict(measured.metrics) | ({} if f1 is None else {STABILITY_F1: f1})
+        bands = self._band_columns(observation, dataset, dataset.label_set(label_set))
+        if bands:
+            average, count = _band_average(bands), bands["band_count"]
+            baseline = float(bands[baseline_column(BAND_ERROR)][count > 0].mean())
+            stated = dataset.baselines(label_set).get(BANDS, baseline)
+            metrics[BANDS] = average.metric(stated)
+        items = replace(measured.items, columns={**columns, **bands})
+        return replace(measured, metrics=metrics, items=items)
+
+    def _band_columns(self, observation: Observation, dataset: Dataset, label_set: str) -> dict[str, Float]:
+        """The mean errors of the frequencies [K] of each crystal with `bands`; empty if none has any.
+
+        Raises:
+            ValueError: a reference has another number of frequencies than its primitive cell.
+        """
+        crystals = dataset.table.crystals
+        rows = {c.structure: row for row, c in enumerate(crystals) if label_set in c.bands}
+        if not rows:
+            return {}
+        error, size, count = np.full(len(crystals), np.nan), np.zeros(len(crystals)), np.zeros(len(crystals))
+        for row in rows.values():
+            reference = crystals[row].bands[label_set]
+            weights = np.array(reference.weights) / sum(reference.weights)
+            size[row] = THZ_IN_K * float(weights @ np.abs(np.array(reference.frequencies)).mean(axis=1))
+            count[row] = 1.0
+        supercell, primitive = matrices(dataset.structures)
+        for index, answered in read_supercells(observation, dataset.frames, supercell):
+            if index not in rows:
+                continue
+            reference = crystals[rows[index]].bands[label_set]
+            numbers = dataset.frames.numbers[dataset.frames.atom_slice(index)]
+            try:
+                phonon = answered.force_constants(numbers, supercell[index], primitive[index])
+                found = frequencies_at(phonon, np.array(reference.qpoints))
+            except PhonopyPanicked:
+                continue
+            theirs = np.array(reference.frequencies)
+            if found.shape != theirs.shape:
+                id, n = crystals[rows[index]].id, found.shape[1]
+                raise ValueError(f"table.json: crystals: {id}: bands: has {theirs.shape[1]} frequencies, not {n}")
+            weights = np.array(reference.weights) / sum(reference.weights)
+            error[rows[index]] = THZ_IN_K * float(weights @ np.abs(found - theirs).mean(axis=1))
+        return {BAND_ERROR: error, baseline_column(BAND_ERROR): size, "band_count": count}
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
         """To all metrics but the stability."""
         stored = [p for p in (*PROPERTIES, *SPECTRUM) if p in PROPERTIES or f"{p.name}_error" in items.columns]
-        return contributions_to(metrics, property_averages(stored, items.columns))
+        bands = [_band_average(items.columns)] if BANDS in metrics else []
+        return contributions_to(metrics, [*property_averages(stored, items.columns), *bands])
 
     def values(self, observation: Observation, dataset: Dataset, parameters: PhononsParameters) -> CrystalValues:
         """The quantities; those of the trivial model are zero."""
@@ -201,6 +256,11 @@ class Phonons(CrystalKind):
                 # Its sums mean nothing, its frequencies do.
                 predicted[index, len(PROPERTIES) :] = property_values(quantities, properties[len(PROPERTIES) :])
         return CrystalValues(cause, predicted, np.zeros_like(predicted))
+
+
+def _band_average(columns: Mapping[str, Float]) -> Average:
+    error, size = stored_column(columns, BAND_ERROR), stored_column(columns, baseline_column(BAND_ERROR))
+    return Average(BANDS, "K", error, stored_column(columns, "band_count"), baseline=size)
 
 
 def property_values(quantities: Vibrations, properties: Sequence[CrystalProperty] = PROPERTIES) -> list[float]:

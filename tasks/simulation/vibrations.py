@@ -187,6 +187,18 @@ def vibrations(phonon: Phonopy, settings: VibrationSettings) -> Vibrations:
     )
 
 
+def frequencies_at(phonon: Phonopy, qpoints: Float) -> Float:
+    """(q, b) [THz] at wave vectors (q, 3) of the primitive cell, in ascending order.
+
+    Raises:
+        PhonopyPanicked: phonopy cannot compute with the force constants.
+    """
+    with phonopy_panics():
+        phonon.run_qpoints(qpoints)
+    found: Any = phonon.qpoints
+    return np.sort(np.asarray(found.frequencies, np.float64), axis=1)
+
+
 def commensurate_frequencies(phonon: Phonopy) -> Float:
     """(q, b) [THz] at the wave vectors commensurate with the supercell; the three acoustic ones at Γ are NaN.
 

@@ -19,6 +19,7 @@ from judge.data.datasets import import_lines
 from judge.evaluation.evaluate import in_words
 from judge.evaluation.unit_report import Did
 from tasks.datasets.dataset import load_dataset
+from tasks.importing.ml_peg.import_layout import card_of
 from tasks.importing.mlipaudit.import_layout import dataset_name
 from tasks.kinds.dynamics import DynamicsParameters
 from tasks.kinds.registry import GROUP, KINDS
@@ -166,6 +167,8 @@ def test_every_import_line_is_one_that_the_command_understands() -> None:
         stated = importing.make_context("import", words[3:]).params
         if stated["format"] == "mlipaudit":  # many data sets by one command
             assert [f"{dataset_name(name, stated['mode'] or 'standard')}@1" for name in stated["only"]] == [dataset]
+        elif stated["format"] == "ml-peg":
+            assert [card_of(name).full_name for name in stated["only"]] == [dataset]
         else:
             assert f"{stated['name']}@{stated['version']}" == dataset
 

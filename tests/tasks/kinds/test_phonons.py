@@ -18,6 +18,7 @@ from phonopy import Phonopy
 from phonopy.structure.atoms import PhonopyAtoms
 from scipy.optimize import minimize_scalar
 
+from tasks.datasets.card import Bands
 from tasks.datasets.dataset import Structures
 from tasks.kind import Observation
 from tasks.kinds.phonons import stability_f1
@@ -252,6 +253,33 @@ def test_the_spectrum_of_a_stable_and_of_an_unstable_crystal() -> None:
     errors = np.abs(columns["min_frequency_k"] - np.array(lowest))
     assert measured.metrics["min_frequency_k_mae"].value == pytest.approx(errors.mean())
     assert {c.metric for c in KIND.contributions(measured.items, measured.metrics)} >= {"mean_frequency_k_mae"}
+
+
+def test_frequencies_over_the_brillouin_zone_by_hand() -> None:
+    """References are the model's own frequencies, half a terahertz up at one of two wave vectors, of weight 1 and 3."""
+    settings = SETTINGS.model_copy(update={"spectrum": True})
+    cases = METALS[:2]
+    observation = observe(EMT(), cases)
+    made, qpoints = dataset(cases, [[300.0, 50.0, -5.0, 40.0]] * 2), ((0.1, 0.2, 0.3), (0.5, 0.0, 0.0))
+    case, stored = cases[1], dict(read_supercells(observation, made.frames, made.conditions["supercell"]))[1]
+    phonon = stored.force_constants(case.atoms.numbers, case.supercell, case.primitive)
+    phonon.run_qpoints(np.array(qpoints))
+    own: Any = phonon.qpoints
+    frequencies = np.sort(own.frequencies, axis=1)
+    bands = Bands(qpoints=qpoints, weights=(1, 3), frequencies=(frequencies + np.array([[0.5], [0.0]])).tolist())
+    spectrum = {"mean_frequency_k": 180.0, "min_frequency_k": 60.0}
+    crystals = [
+        c.model_copy(update={"reference": {"PBE": {**c.reference["PBE"], **spectrum}}}) for c in made.table.crystals
+    ]
+    crystals[1] = crystals[1].model_copy(update={"bands": {"PBE": bands}})
+    data = replace(made, table=made.table.model_copy(update={"crystals": tuple(crystals)}))
+    measured = KIND.measure(observation, data, settings, None)
+    metric = measured.metrics["band_mae"]
+    assert (metric.n_items, metric.unit) == (1, "K")
+    assert metric.value == pytest.approx(0.5 / 4 * THZ_IN_K, rel=1e-6)
+    (contribution,) = [c for c in KIND.contributions(measured.items, measured.metrics) if c.metric == "band_mae"]
+    assert contribution.limit == metric.failure_cost == pytest.approx(10 * (metric.baseline or 0.0))
+    assert contribution.counts.tolist() == [0.0, 1.0]
 
 
 def test_the_f1_score_by_hand() -> None:
