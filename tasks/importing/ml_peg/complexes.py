@@ -14,7 +14,9 @@ from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.ml_peg.files import (
     NUMBER,
     atoms_of,
+    cell,
     charge_of,
+    csv_rows,
     inside,
     lines_of,
     multiplicity_of,
@@ -198,8 +200,6 @@ def gmtkn55(folder: Path) -> Sums:
     Published weights are of all systems of a subset; here those that are judged count, as docs/scoring.md says.
     """
     import yaml
-
-    from tasks.importing.ml_peg.files import cell, csv_rows
 
     path = only(folder, "GMTKN55.yaml")
     with dataset_faults(path):

@@ -12,6 +12,7 @@ from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import (
     atoms_of,
     cell,
+    charge_of,
     comment_of,
     csv_rows,
     in_bohr,
@@ -19,6 +20,7 @@ from tasks.importing.ml_peg.files import (
     json_of,
     kcal,
     lines_of,
+    multiplicity_of,
     number_in,
     only,
     sheet,
@@ -216,8 +218,6 @@ def wiggle150(folder: Path) -> Sums:
 
 def isomer_complexes(folder: Path) -> Sums:
     """Isomers of complexes of the f block, above the first of each; .UHF has the number of unpaired electrons."""
-    from tasks.importing.ml_peg.files import charge_of, multiplicity_of
-
     sums = Sums()
     for system in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(("Ac", "Th"))):
         names, energies = [], []

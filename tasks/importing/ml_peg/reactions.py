@@ -16,6 +16,7 @@ from tasks.importing.ml_peg.files import (
     atoms_of,
     cell,
     charge_and_multiplicity,
+    in_bohr,
     inside,
     json_of,
     kcal,
@@ -191,8 +192,6 @@ def rdb7(folder: Path) -> Sums:
 
 def _molpro(path: Path) -> tuple[Atoms, float]:
     """The molecule and its energy [Hartree] of a log of MOLPRO."""
-    from tasks.importing.ml_peg.files import in_bohr
-
     lines = lines_of(path)
     energies = [match[1] for line in lines if (match := MOLPRO_ENERGY.search(line))]
     atoms = [match.groups() for line in lines if (match := MOLPRO_ATOM.match(line))]
