@@ -28,9 +28,9 @@ from ase import Atoms
 
 from tasks.datasets.card import Card, DatasetError, dataset_faults
 from tasks.datasets.dataset import Dataset
+from tasks.importing.energy_sums import Sums
 from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import atoms_of, charge_and_multiplicity
-from tasks.importing.ml_peg.sums import Sums
 
 STRUCTURES = "structures.extxyz"
 DIRECTIVE = "fieldasrxn"

@@ -11,6 +11,7 @@ import numpy as np
 from ase import Atoms
 
 from tasks.datasets.card import DatasetError, dataset_faults
+from tasks.importing.energy_sums import Sums
 from tasks.importing.ml_peg.files import (
     NUMBER,
     atoms_of,
@@ -24,7 +25,6 @@ from tasks.importing.ml_peg.files import (
     only,
     stated_references,
 )
-from tasks.importing.ml_peg.sums import Sums
 
 NOBLE_GASES = (2, 10, 18, 36, 54, 86)
 LIGANDS = ("UNK", "LIG", "MOL")

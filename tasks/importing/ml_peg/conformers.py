@@ -8,6 +8,7 @@ from pathlib import Path
 from ase import Atoms
 
 from tasks.datasets.card import DatasetError
+from tasks.importing.energy_sums import Sums, mean_of_others
 from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import (
     atoms_of,
@@ -25,7 +26,6 @@ from tasks.importing.ml_peg.files import (
     only,
     sheet,
 )
-from tasks.importing.ml_peg.sums import Sums, mean_of_others
 
 # An atom of a mapped SMILES: [C@H:3], [13CH2+:4].
 MAPPED_ATOM = re.compile(r"\[\d*([A-Z][a-z]?|[cnops])[^\]:]*:(\d+)\]")

@@ -12,6 +12,7 @@ from ase.build import fcc111
 from ase.calculators.calculator import PropertyNotImplementedError
 
 from tasks.datasets.card import DatasetError
+from tasks.importing.energy_sums import Sums, counts_of
 from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import (
     NUMBER,
@@ -24,7 +25,6 @@ from tasks.importing.ml_peg.files import (
     number_in,
     number_of,
 )
-from tasks.importing.ml_peg.sums import Sums, counts_of
 
 GAP = 100.0  # Å
 TOTAL_ENERGY = re.compile(r"energy\s*\(\s*sigma->0\s*\)\s*=\s*(-?\d+\.\d+)")

@@ -10,6 +10,7 @@ import numpy as np
 from ase import Atoms
 
 from tasks.datasets.card import DatasetError
+from tasks.importing.energy_sums import Sums
 from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import (
     NUMBER,
@@ -26,7 +27,6 @@ from tasks.importing.ml_peg.files import (
     sheet,
     stated_references,
 )
-from tasks.importing.ml_peg.sums import Sums
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Labels
 

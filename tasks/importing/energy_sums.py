@@ -1,4 +1,4 @@
-"""What most of ML-PEG's benchmarks are: structures, and sums of their energies with a reference."""
+"""Structures, and sums of their energies with a reference, as importers collect them: most benchmarks are these."""
 
 from __future__ import annotations
 
