@@ -23,7 +23,9 @@ from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
 PURE_NUMBER = "-"
-SAME_UNITS = {"meV/A^2": "meV/Å²"}  # as ML-PEG spells them
+# By unit as ML-PEG spells it, that of the judge; energies for an atom are sums with that coefficient.
+SAME_UNITS = {"meV/A^2": "meV/Å²", "g/cm^3": "g/cm³", "eV/atom": "eV"}
+PERCENT, COMPLEMENT = "%", "1 - "
 TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric without results, in which that error is 1
 
 
@@ -78,7 +80,7 @@ class MlPeg:
                 result = self.judged.ok(submission.id, task.name) if task.ml_peg else None
                 if result is not None:
                     facts = schemes.facts.benchmarks[task.ml_peg]
-                    found.setdefault(task.ml_peg, {}).update(_of_release(facts, result, penalised=penalised))
+                    found.setdefault(task.ml_peg, {}).update(_of_release(facts, task, result, penalised=penalised))
             return found
 
         return ScoreTrees(
@@ -143,21 +145,43 @@ class MlPeg:
         return {}
 
 
-def _of_release(facts: BenchmarkFacts, result: Result, *, penalised: bool) -> dict[str, RawMetric]:
+def _of_release(facts: BenchmarkFacts, task: Task, result: Result, *, penalised: bool) -> dict[str, RawMetric]:
     """The metrics of a benchmark that a result has, under the release's names and in its units.
 
     Raises:
         ScoringError: the task measures a metric in another unit.
     """
     raw = {}
-    for name, ours in facts.measured.items():
-        if ours in result.metrics:
-            metric = raw_metric(result.task, name, result.metrics[ours], penalised=penalised)
-            unit = facts.metrics[name].unit
-            if SAME_UNITS.get(unit, unit) != (metric.unit or PURE_NUMBER):
-                raise ScoringError(f"task {result.task}: {ours}: is in {metric.unit}, ML-PEG's {name} in {unit}")
-            raw[name] = metric._replace(unit=unit)
+    for name, stated in facts.measured.items():
+        dataset, _, ours = stated.rpartition("|")
+        if dataset and dataset != task.dataset.partition("@")[0]:
+            continue
+        metric = _named(result, ours.removeprefix(COMPLEMENT), penalised=penalised)
+        if metric is None:
+            continue
+        unit, scale, whole = facts.metrics[name].unit, 1.0, 1.0
+        if metric.unit == PERCENT:
+            scale, whole = (0.01, 1.0) if unit == PURE_NUMBER else (1.0, 100.0)
+        elif SAME_UNITS.get(unit, unit) != (metric.unit or PURE_NUMBER):
+            raise ScoringError(f"task {result.task}: {ours}: is in {metric.unit}, ML-PEG's {name} in {unit}")
+        value = None if metric.value is None else scale * metric.value
+        if value is not None and ours.startswith(COMPLEMENT):
+            value = whole - value
+        raw[name] = metric._replace(metric=name, value=value, unit=unit)
     return raw
+
+
+def _named(result: Result, name: str, *, penalised: bool) -> RawMetric | None:
+    """The metric `name`, or `metric:group` over one group, of which none is known if an item of it failed."""
+    metric, _, group = name.partition(":")
+    if not group:
+        record = result.metrics.get(metric)
+        return None if record is None else raw_metric(result.task, metric, record, penalised=penalised)
+    for part in result.parts:
+        if (part.by, part.metric, part.name) == ("group", metric, group):
+            value = None if penalised and part.n_failed else part.value
+            return RawMetric(result.task, metric, value, part.unit, (), part.n_items, part.n_failed)
+    return None
 
 
 def _baselines(judged: Judged, key: str, task: Task, release: Release) -> list[Baseline]:

@@ -21,7 +21,9 @@ class BenchmarkFacts(ReleasePart):
         kinds: of the tasks that measure it.
         importer: the format of `judge data import` that reads its files; empty: there is none.
         reason: what is missing, if it is not measured in full.
-        measured: by metric, that of the judge's tasks which is it; a metric without one is not scored from a store.
+        measured: by metric, that of the judge's tasks which is it; a metric without one is not scored from a store. It
+            is `metric`, `metric:group` over one group, or `1 - metric` for what is left to the whole; `dataset|` is
+            before it if several data sets have it.
     """
 
     category: Name

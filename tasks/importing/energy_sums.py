@@ -31,7 +31,9 @@ class Sums:
         self.rows: list[Difference] = []
         self.labels: Labels | None = None
 
-    def structure(self, name: str, atoms: Atoms, charge: int = 0, multiplicity: int | None = None) -> str:
+    def structure(
+        self, name: str, atoms: Atoms, charge: int = 0, multiplicity: int | None = None, group: str = ""
+    ) -> str:
         """Adds a structure, and returns its name. One that is there stays.
 
         Args:
@@ -43,6 +45,7 @@ class Sums:
             spin = multiplicity if multiplicity is not None else (0 if copy.pbc.all() else lowest)
             copy.info |= {"charge": charge, "spin": spin}  # as `Frames.from_atoms` reads 2S+1
             self.structures[name] = copy
+            self.groups[name] = group
         return name
 
     def add(
@@ -86,11 +89,14 @@ class Sums:
         )
         self.rows.append(row)
 
-    def relative(self, names: Sequence[str], energies: Sequence[float], origin: int, group: str) -> None:
+    def relative(
+        self, names: Sequence[str], energies: Sequence[float], origin: int, group: str, quantity: str = ""
+    ) -> None:
         """Adds the energies of structures above that of the structure `origin` of them, as one group and cluster."""
         for name, energy in zip(names, energies, strict=True):
             if name != names[origin]:
-                self.add(name, {name: 1.0, names[origin]: -1.0}, energy - energies[origin], group=group, cluster=group)
+                terms = {name: 1.0, names[origin]: -1.0}
+                self.add(name, terms, energy - energies[origin], group=group, cluster=group, quantity=quantity)
 
     def dataset(self, card: Card) -> Dataset:
         """The data set, at the card's default label set.
@@ -104,7 +110,7 @@ class Sums:
         rows = tuple(row.model_copy(update={"reference": {level: row.reference[LEVEL]}}) for row in self.rows)
         frames = Frames.from_atoms(list(self.structures.values()))
         names = tuple(self.structures)
-        table = Table(id=names, group=("",) * len(names), cluster=names, differences=rows)
+        table = Table(id=names, group=tuple(self.groups[name] for name in names), cluster=names, differences=rows)
         labels = {} if self.labels is None else {level: self.labels}
         return Dataset(with_periodicity(card, frames), frames, table, labels)
 

@@ -71,6 +71,7 @@ from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Cause
 
 PERCENT = 100.0
+DENSITY = "density_mae"
 
 
 class Measure(NamedTuple):
@@ -122,6 +123,7 @@ class DynamicsParameters(DynamicsSettings):
         variant: a name for a run that is shorter than the full one, beside it in a suite.
         survival: how long runs survive is a metric, too, `survival_percent`: the area below the curve of the share of
             systems whose runs are sound, over the time of a run.
+        absolute_density: the mean absolute error of densities is a metric, too.
     """
 
     steps: PositiveInt = 50_000
@@ -129,6 +131,7 @@ class DynamicsParameters(DynamicsSettings):
     molecules: Literal["atoms", "bonded"] = "atoms"
     variant: str = ""
     survival: bool = later(False)
+    absolute_density: bool = later(False)
 
 
 class Dynamics:
@@ -146,6 +149,7 @@ class Dynamics:
         score=ScoreFamily.PROPERTY,
         metrics=(
             *(measure.metric for measure in MEASURES.values()),
+            KindMetric(DENSITY, "Density MAE", "g/cm³"),
             KindMetric(SURVIVAL, "Area below the curve of survival", "%", Better.HIGHER),
         ),
         baseline=KindBaseline(
@@ -229,6 +233,11 @@ class Dynamics:
             trivial = None if average.baseline is None else float(average.baseline[members].mean())
             metrics[average.name] = average.metric(stated.get(average.name, trivial), cost)
             parts += parts_by_group([average.over(members)], groups[members].tolist())
+        if parameters.absolute_density and "density_count" in columns.arrays:
+            densities = _densities(columns.arrays)
+            assert densities.baseline is not None
+            trivial = float(densities.baseline[densities.counts > 0].mean())
+            metrics[DENSITY] = densities.metric(stated.get(DENSITY, trivial))
         if parameters.survival:
             metrics[SURVIVAL] = _survival(columns.arrays["progress"][columns.arrays[f"{STABILITY}_count"] > 0])
         notes = {"runs": runs.summary} if runs.summary else {}
@@ -236,7 +245,8 @@ class Dynamics:
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
         """To all metrics, by the columns that say which measure an item has."""
-        return contributions_to(metrics, [average for average, _ in averages(items.columns)])
+        densities = [_densities(items.columns)] if DENSITY in metrics else []
+        return contributions_to(metrics, [*(average for average, _ in averages(items.columns)), *densities])
 
 
 def averages(columns: Mapping[str, Float]) -> list[tuple[Average, float | None]]:
@@ -288,6 +298,14 @@ def _stability(cause: NDArray[np.int8]) -> Analysed:
     unstable = np.isin(cause, UNSTABLE_CAUSES)
     share = PERCENT * float(unstable.mean()) if (unstable | (cause == 0)).all() else np.nan
     return Analysed(share, 0.0, share, PERCENT)
+
+
+def _densities(columns: Mapping[str, Float]) -> Average:
+    """The mean absolute error of densities [g/cm³]; an ideal gas has none."""
+    counts, reference = stored_column(columns, "density_count"), stored_column(columns, "reference")
+    error = stored_column(columns, "predicted") - reference
+    trivial = np.where(counts > 0, reference, 0.0)
+    return Average(DENSITY, "g/cm³", np.abs(error), counts, errors=error, baseline=trivial)
 
 
 def _survival(shares: Float) -> Metric:

@@ -51,9 +51,11 @@ class LabelledFramesParameters(Parameters):
     Args:
         force_slope: how far the forces are too soft, too: 1 − a of the line F = a F_ref through zero over all
             components of a group, mean of its size over groups.
+        mae_parts: the breakdown by group has mean absolute errors, too.
     """
 
     force_slope: bool = later(False)
+    mae_parts: bool = later(False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,8 +270,9 @@ class LabelledFrames(AsksEachStructure):
             metrics |= {} if slope is None else {FORCE_SLOPE: slope}
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, answer.failure, columns)
         rmses = [averages(stem, errors)[0] for stem, errors in by_property.items()]
+        maes = [averages(stem, errors)[1] for stem, errors in by_property.items()] if parameters.mae_parts else []
         parts = [
-            *parts_by_group(rmses, dataset.table.group),
+            *parts_by_group([*rmses, *maes], dataset.table.group),
             *parts_by_element(frames, counts, labels, answer, rmses),
         ]
         probes = probe_results(observation, frames, answer)

@@ -125,7 +125,7 @@ def relastab(folder: Path) -> Sums:
             names.append(sums.structure(f"{subset.name} {file.stem}", atoms_of(file, "vasp")))
             energies.append(float(words[0]))
         if names:
-            sums.relative(names, energies, int(np.argmin(energies)), subset.name)
+            sums.relative(names, energies, int(np.argmin(energies)), subset.name, subset.name)
     return sums
 
 

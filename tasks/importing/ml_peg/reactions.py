@@ -211,7 +211,7 @@ def si_defects(folder: Path) -> Sums:
             raise DatasetError(f"{path}: ref_energy_ev: a frame has none")
         if any("ref_forces" not in atoms.arrays for atoms in frames):
             raise DatasetError(f"{path}: ref_forces: a frame has none")
-        names = [sums.structure(f"{name} {k}", atoms) for k, atoms in enumerate(frames)]
+        names = [sums.structure(f"{name} {k}", atoms, group=name) for k, atoms in enumerate(frames)]
         forces += [np.array(atoms.arrays["ref_forces"], np.float64) for atoms in frames]
         energies = [float(atoms.info["ref_energy_ev"]) for atoms in frames]
         for k in range(1, len(names)):

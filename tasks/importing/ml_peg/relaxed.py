@@ -100,7 +100,9 @@ class Paths:
         level = str(card.default_label_set)
         frames = Frames.from_atoms([atoms for ends in self.ends.values() for atoms in ends])
         rows = tuple(
-            MinimumEnergyPath(id=id, cluster=id, path=i, reference={level: PathReference(barrier=self.barriers[id])})
+            MinimumEnergyPath(
+                id=id, group=id, cluster=id, path=i, reference={level: PathReference(barrier=self.barriers[id])}
+            )
             for i, id in enumerate(self.ends)
         )
         names = tuple(f"{id}: {role}" for id in self.ends for role in ("reactant", "product"))
@@ -111,16 +113,10 @@ class Paths:
         return Dataset(with_periodicity(card, frames), frames, table, {}, conditions)
 
 
-def lattice_constants(folder: Path) -> RelaxedCrystals:
-    """lattice_constants: conventional cells of cubic solids at the reference's own constant, and at PBE's.
-
-    The two levels of ML-PEG are two imports: of `lattice_constants_ref.json`, PBE, unless only the other is there.
-    """
+def lattice_constants(folder: Path, file: str = "lattice_constants_ref.json") -> RelaxedCrystals:
+    """lattice_constants: conventional cells of cubic solids, against constants of PBE."""
     types = json_of(folder / "lattice_constants_ref_types.json")
-    path = next(
-        (p for p in (folder / f"lattice_constants_ref{end}.json" for end in ("", "_exp")) if p.is_file()),
-        folder / "lattice_constants_ref.json",
-    )
+    path = folder / file
     crystals = RelaxedCrystals()
     for name, constant in json_of(path).items():
         kind = str(types.get(name, "")).casefold()
@@ -130,6 +126,11 @@ def lattice_constants(folder: Path) -> RelaxedCrystals:
         start, end = (bulk(name, kind, a=float(constant) * factor, cubic=True) for factor in (1.02, 1.0))
         crystals.add(name, start, end, None, kind)
     return crystals
+
+
+def measured_constants(folder: Path) -> RelaxedCrystals:
+    """lattice_constants against experiment."""
+    return lattice_constants(folder, "lattice_constants_ref_exp.json")
 
 
 def entries_of(path: Path) -> Iterator[tuple[str, Atoms, float]]:
@@ -216,6 +217,7 @@ def _with_paths(paths: Paths, folder: Path) -> Paths:
 
 READERS: Mapping[str, Callable[[Path], RelaxedCrystals | Paths]] = {
     "lattice_constants": lattice_constants,
+    "lattice_constants_experimental": measured_constants,
     "low_dimensional_relaxation": low_dimensional,
     "low_dimensional_relaxation_1D": wires,
     "high_pressure_relaxation": high_pressure,

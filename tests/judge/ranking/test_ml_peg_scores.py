@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,7 @@ from judge.ranking.ml_peg_scores import TRIVIAL_ERROR
 from sandbox.verdict import Verdict
 from scoring.names import ML_PEG
 from submissions.records import StatedLabelSet
-from tasks.metrics.metric import Metric
+from tasks.metrics.metric import Metric, MetricPart
 from tests.judge.ranking.other_scores import NOTHING, TASKS, A, B, below, scored
 from tests.world.board_records import (
     ENERGY,
@@ -25,6 +26,8 @@ from tests.world.board_records import (
     submission,
     task,
 )
+
+LOW, DATA = "low_dimensional_relaxation", "ml-peg-low-dimensional-relaxation"
 
 
 def test_ml_peg_by_hand() -> None:
@@ -139,3 +142,37 @@ def test_a_suite_that_names_the_release_has_its_thresholds_and_all_its_benchmark
     wrong = result(A, lattice, {"mae": error(25.0, "eV")})
     _, problems = scored(suite, [A], [wrong])
     assert any("ML-PEG's MAE in kJ/mol" in problem for problem in problems)
+
+
+def test_groups_shares_and_data_sets_under_the_names_of_the_release() -> None:
+    """Ion-ion errors of PLA15 are a part, the ranking error of OC157 is what is left to the share that is found."""
+    proteins = replace(task("pla15", "energy_differences", "Molecules"), ml_peg="PLA15")
+    triples = replace(task("oc157", "energy_differences", "Catalysis"), ml_peg="OC157")
+    layers, chains = (
+        replace(task(f"layers-{end}", "relaxed_structures", "Molecules"), ml_peg=LOW, dataset=f"{DATA}{end}@1")
+        for end in ("", "-1d")
+    )
+    suite = replace(SUITE, tasks=(proteins, triples, layers, chains), ml_peg_release="ml-peg")
+    ions = MetricPart("group", "ion-ion", "mae", 25.25, "kcal/mol", 4, 0)
+    failed = MetricPart("group", "ion-neutral", "mae", 0.5, "kcal/mol", 4, 1)
+    parts = result(A, proteins, {"mae": error(0.5, "kcal/mol")}).model_copy(update={"parts": (ions, failed)})
+    found = Metric(75.0, "%", 8, 0, 75.0)
+    given = [
+        parts,
+        result(A, triples, {"mae": error(0.5, "eV"), "lowest_found_percent": found}),
+        result(A, layers, {"mae": error(0.025, "eV"), "not_converged_percent": Metric(0.5, "%", 9, 0, 0.5)}),
+        result(A, chains, {"mae": error(0.02, "eV")}),
+    ]
+    scores, problems = scored(suite, [A], given)
+    assert problems == []
+    overall = scores[A.id].corrected[ML_PEG]
+    of_pla15 = partial(below, overall, "Supramolecular Complexes", "PLA15")
+    assert of_pla15("Ion-Ion MAE").value == pytest.approx(0.5)
+    assert of_pla15("Ion-Neutral MAE").value == 0.0  # one of its items failed
+    assert below(overall, "Surfaces", "OC157", "Ranking Error").value == pytest.approx(0.75)
+    of_low = partial(below, overall, "Bulk Crystals", LOW)
+    assert of_low("Energy MAE (2D)").value == pytest.approx(0.5)
+    assert of_low("Energy MAE (1D)").value == pytest.approx(1.0)
+    assert of_low("Convergence (2D)").value == pytest.approx(0.5)
+    published = scores[A.id].as_published[ML_PEG]
+    assert below(published, "Supramolecular Complexes", "PLA15", "Ion-Neutral MAE").value == pytest.approx(1.0)

@@ -86,6 +86,13 @@ def test_molecules_that_do_not_interact_have_the_density_of_an_ideal_gas() -> No
     # <1/V> is larger than 1/<V> by 1/(N + 1) of it, and Gamma-distributed: <1/V> = P/(N kT).
     predicted = result.items.columns["predicted"][1]
     assert predicted == pytest.approx(exact * (n + 1) / n, rel=0.05)
+    absolute = parameters.model_copy(update={"absolute_density": True})
+    by_mass = KIND.measure(observation, dataset, absolute, None)
+    metric = by_mass.metrics["density_mae"]
+    assert (metric.value, metric.unit) == (pytest.approx(abs(predicted - exact)), "g/cm³")
+    assert metric.baseline == pytest.approx(exact)
+    assert "density_mae" in {c.metric for c in KIND.contributions(by_mass.items, by_mass.metrics)}
+    assert "density_mae" not in result.metrics
     curve = [result.items.columns[name][1] for name in DENSITY_COLUMNS]
     assert curve[0] == pytest.approx(exact, rel=1e-6)
     assert np.isfinite(curve).all()

@@ -198,6 +198,18 @@ def relastab(folder: Path) -> None:
         path.write_text("\n".join([f"Fe cell of energy {energy}", *lines[1:]]) + "\n")
 
 
+def silicon(folder: Path) -> None:
+    for name in ("64_atoms", "216_atoms", "216_atoms_di_to_single"):
+        frames = []
+        for k in range(2):
+            crystal = bulk("Si", cubic=True)
+            crystal.rattle(0.1 * k, seed=k)
+            crystal.info["ref_energy_ev"] = -40.0 + 0.5 * k
+            crystal.arrays["ref_forces"] = np.full((8, 3), 0.25 * k)
+            frames.append(crystal)
+        structure(folder / f"{name}.extxyz", frames, format="extxyz")  # type: ignore[arg-type]
+
+
 def lithium(folder: Path) -> None:
     start = bulk("Cu", cubic=True)
     end = start.copy()
@@ -236,6 +248,7 @@ def low_dimensional(folder: Path) -> None:
 
 def lattice_constants(folder: Path) -> None:
     text(folder / "lattice_constants_ref.json", json.dumps({"Cu": 3.63, "MgO": 4.25}))
+    text(folder / "lattice_constants_ref_exp.json", json.dumps({"Cu": 3.60, "MgO": 4.19}))
     text(folder / "lattice_constants_ref_types.json", json.dumps({"Cu": "fcc", "MgO": "rocksalt"}))
 
 
@@ -264,6 +277,7 @@ MADE: Mapping[str, Any] = {
     "cleavage_energy": cleavage,
     "elemental_tm_vacancies": vacancies,
     "Relastab": relastab,
+    "si_defects": silicon,
     "li_diffusion": lithium,
     "high_pressure_relaxation": high_pressure,
     "low_dimensional_relaxation": low_dimensional,

@@ -41,7 +41,7 @@ def items(dataset: Dataset) -> dict[str, tuple[dict[str, float], float]]:
 
 
 def test_every_folder_is_imported(imported: dict[str, Dataset]) -> None:
-    assert imported.keys() == {*MADE, "low_dimensional_relaxation_1D"}
+    assert imported.keys() == {*MADE, "low_dimensional_relaxation_1D", "lattice_constants_experimental"}
     for name, dataset in imported.items():
         assert dataset.card.domain == stated_benchmarks()[name].domain
         assert dataset.card.citation.startswith("ML-PEG")
@@ -91,6 +91,16 @@ def test_relative_energies(imported: dict[str, Dataset]) -> None:
     assert wiggle["bpn_07"][1] == pytest.approx(30.25 * KCAL)
     relastab = items(imported["Relastab"])
     assert relastab["Fe a"] == ({"Fe a": 1.0, "Fe b": -1.0}, pytest.approx(2.5))
+
+
+def test_frames_of_defects_have_energies_and_forces(imported: dict[str, Dataset]) -> None:
+    dataset = imported["si_defects"]
+    assert [row.quantity for row in dataset.table.differences] == ["64_atoms", "216_atoms", "216_atoms_di_to_single"]
+    assert items(dataset)["216_atoms 1"][1] == pytest.approx(0.5)
+    assert dataset.table.group == ("64_atoms",) * 2 + ("216_atoms",) * 2 + ("216_atoms_di_to_single",) * 2
+    forces = dataset.labels("PBE").forces
+    assert forces is not None
+    assert forces[8:16].tolist() == [[0.25] * 3] * 8
 
 
 def test_references_go_by_the_order_of_numbers(imported: dict[str, Dataset]) -> None:
@@ -148,6 +158,8 @@ def test_relaxed_crystals(imported: dict[str, Dataset]) -> None:
     constants = imported["lattice_constants"]
     assert constants.geometries["PBE"].cell[:, 0, 0].tolist() == pytest.approx([3.63, 4.25])
     assert constants.frames.n_atoms.tolist() == [4, 8]
+    measured = imported["lattice_constants_experimental"].geometries["Experimental"]
+    assert measured.cell[:, 0, 0].tolist() == pytest.approx([3.60, 4.19])
 
 
 def test_paths_liquids_and_what_is_made_in_code(imported: dict[str, Dataset]) -> None:
