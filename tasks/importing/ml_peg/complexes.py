@@ -197,7 +197,7 @@ def _pdb_parts(path: Path) -> tuple[Atoms, Any, list[int]]:
 def gmtkn55(folder: Path) -> Sums:
     """GMTKN55: weighted; systems with a charged or open-shell species, and excluded subsets, are left out.
 
-    Published weights are of all systems of a subset; here those that are judged count, as docs/scoring.md says.
+    ML-PEG counts all systems of a subset in its weight, here those that are judged count.
     """
     import yaml
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from pydantic import Field
 
-from tasks.datasets.card import Card, CardPart, DatasetError, Domain, LabelSet, Positive
+from tasks.datasets.card import D3, Card, CardPart, DatasetError, Domain, LabelSet, Positive
 from tasks.datasets.dataset import Dataset
 from tasks.importing.imported_benchmark import ImportedBenchmark
 from tasks.importing.ml_peg import complexes, conformers, crystals, liquids, reactions, relaxed
@@ -30,6 +30,7 @@ class StatedBenchmark(CardPart):
     Args:
         theory: of the references.
         dispersion: whether they contain it.
+        d3: whether ML-PEG adds DFT-D3(BJ), here with the parameters of PBE, to models without dispersion.
         sets: of GSCDB138, those that the benchmark has.
         folder: of its files; empty: its own name.
         baselines: by metric, where the references are zero.
@@ -39,6 +40,7 @@ class StatedBenchmark(CardPart):
     domain: Domain
     theory: str
     dispersion: bool
+    d3: bool = False
     sets: tuple[str, ...] = ()
     folder: str = ""
     baselines: dict[str, Positive] = Field(default_factory=dict)
@@ -156,6 +158,7 @@ def import_benchmark(name: str, place: Path) -> Dataset:
 def card_of(name: str) -> Card:
     """The card of a benchmark's data set, version 1."""
     stated = stated_benchmarks()[name]
+    d3 = D3(functional="pbe", damping="bj") if stated.d3 else None
     return Card(
         name=f"ml-peg-{name.casefold().replace('_', '-')}",
         version="1",
@@ -163,7 +166,7 @@ def card_of(name: str) -> Card:
         domain=stated.domain,
         periodic=False,
         citation=SOURCE,
-        label_sets={stated.theory: LabelSet(theory=stated.theory, dispersion=stated.dispersion)},
+        label_sets={stated.theory: LabelSet(theory=stated.theory, dispersion=stated.dispersion, d3=d3)},
         default_label_set=stated.theory,
         baselines={stated.theory: stated.baselines} if stated.baselines else {},
     )

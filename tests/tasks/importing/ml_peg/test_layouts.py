@@ -50,6 +50,10 @@ def test_every_folder_is_imported(imported: dict[str, Dataset]) -> None:
 def test_lattice_energies(imported: dict[str, Dataset]) -> None:
     (item,) = items(imported["X23"]).values()
     assert item == ({"ice crystal": 0.5, "ice molecule": -1.0}, pytest.approx(-59.2 * KJ))
+    level = imported["X23"].card.label_sets["DMC"]
+    assert level.d3 is not None
+    assert (level.d3.functional, level.d3.damping) == ("pbe", "bj")
+    assert imported["elemental_tm_vacancies"].card.label_sets["PBE"].d3 is None
 
 
 def test_polymorphs_less_the_lowest_gas_conformer(imported: dict[str, Dataset]) -> None:
