@@ -77,7 +77,7 @@ _NEEDED = " (needed by all formats but mlipaudit and ml-peg)"
 FormatArgument = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 PathArgument = Annotated[
     Path,
-    typer.Argument(help="a file (extxyz, traj, db, structures, diatomics, matcalc, vacancies) or a folder (others)"),
+    typer.Argument(help=f"a file ({', '.join(sorted(FILES))}) or a folder (others)"),
 ]
 
 Name = Annotated[str, typer.Option(help=f"lower-case letters, digits and dashes{_NEEDED}")]

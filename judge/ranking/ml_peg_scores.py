@@ -159,16 +159,22 @@ def _of_release(facts: BenchmarkFacts, task: Task, result: Result, *, penalised:
         metric = _named(result, ours.removeprefix(COMPLEMENT), penalised=penalised)
         if metric is None:
             continue
-        unit, scale, whole = facts.metrics[name].unit, 1.0, 1.0
-        if metric.unit == PERCENT:
-            scale, whole = (0.01, 1.0) if unit == PURE_NUMBER else (1.0, 100.0)
-        elif SAME_UNITS.get(unit, unit) != (metric.unit or PURE_NUMBER):
+        unit = facts.metrics[name].unit
+        is_share = metric.unit == PERCENT and unit == PURE_NUMBER
+        if not is_share and SAME_UNITS.get(unit, unit) != (metric.unit or PURE_NUMBER):
             raise ScoringError(f"task {result.task}: {ours}: is in {metric.unit}, ML-PEG's {name} in {unit}")
-        value = None if metric.value is None else scale * metric.value
-        if value is not None and ours.startswith(COMPLEMENT):
-            value = whole - value
-        raw[name] = metric._replace(metric=name, value=value, unit=unit)
+        scale, whole = (0.01 if is_share else 1.0), (100.0 if unit == PERCENT else 1.0)
+        complement = ours.startswith(COMPLEMENT)
+        value, uncharged = (_converted(each, scale, whole, complement) for each in (metric.value, metric.uncharged))
+        raw[name] = metric._replace(metric=name, value=value, unit=unit, uncharged=uncharged)
     return raw
+
+
+def _converted(value: float | None, scale: float, whole: float, complement: bool) -> float | None:
+    """`value` in another unit, or what is left of it to the `whole` there."""
+    if value is None:
+        return None
+    return whole - scale * value if complement else scale * value
 
 
 def _named(result: Result, name: str, *, penalised: bool) -> RawMetric | None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, FiniteFloat, PositiveInt, ValidationError, field_validator, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
 
 from tasks.datasets.card_parts import CardPart as CardPart
 from tasks.datasets.card_parts import Index, TableItem, later
 from tasks.datasets.card_parts import Positive as Positive
+from tasks.datasets.crystal_items import Bands as Bands
+from tasks.datasets.crystal_items import Conductivity as Conductivity
+from tasks.datasets.crystal_items import ConductivityReference as ConductivityReference
+from tasks.datasets.crystal_items import Crystal as Crystal
+from tasks.datasets.crystal_items import Curve as Curve
+from tasks.datasets.crystal_items import CurveReference as CurveReference
 from tasks.datasets.diatomic_pairs import Diatomic
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.validation_errors import one_line as one_line
@@ -27,8 +32,6 @@ CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
 # Fields of `Table` that the first data sets did not have.
 LATER_ITEMS = ("systems", "paths", "pairs", "conductivities")
 ITEMS = ("differences", "curves", "scans", "crystals", *LATER_ITEMS)
-# Published modes are rounded to ten decimals.
-KAPPA_TOLERANCE = 1e-4
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
 DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -183,36 +186,6 @@ class Difference(TableItem):
     uncertainty: dict[str, Positive] = later({})
 
 
-class CurveReference(CardPart):
-    """Parameters of an equation of state at zero pressure.
-
-    Args:
-        v0_per_atom: equilibrium volume [Å³/atom].
-        b0_gpa: bulk modulus [GPa].
-        b0_prime: its pressure derivative.
-        e0_per_atom: energy at v0_per_atom [eV/atom], from any zero that all curves of a group share; None: not known.
-    """
-
-    v0_per_atom: Positive
-    b0_gpa: Positive
-    b0_prime: FiniteFloat
-    e0_per_atom: FiniteFloat | None = later(None)
-
-
-class Curve(TableItem):
-    """An equation of state: the structures along the curve, and its parameters by label set.
-
-    Args:
-        group: with `e0_per_atom`, curves of one group are phases of one substance.
-        equals: by label set and name (of a code), references of equal standing, whose mean is `reference`; absent:
-            there is one reference.
-    """
-
-    structures: tuple[Index, ...] = Field(min_length=5)
-    reference: dict[str, CurveReference]
-    equals: dict[str, dict[str, CurveReference]] = later({})
-
-
 class Scan(TableItem):
     """An energy profile: the structures along a scan, and their energies at the reference.
 
@@ -242,42 +215,6 @@ class Scan(TableItem):
         return self
 
 
-class Bands(CardPart):
-    """The frequencies of a crystal at wave vectors.
-
-    Args:
-        qpoints: in reciprocal vectors of the primitive cell.
-        weights: by wave vector, its multiplicity in a mesh.
-        frequencies: by wave vector [THz], in ascending order; imaginary ones are negative.
-    """
-
-    qpoints: tuple[tuple[FiniteFloat, FiniteFloat, FiniteFloat], ...] = Field(min_length=1)
-    weights: tuple[PositiveInt, ...]
-    frequencies: tuple[tuple[FiniteFloat, ...], ...]
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        if not len(self.qpoints) == len(self.weights) == len(self.frequencies):
-            raise ValueError("qpoints, weights and frequencies must have an entry for each wave vector")
-        if len({len(row) for row in self.frequencies}) > 1 or any(list(row) != sorted(row) for row in self.frequencies):
-            raise ValueError("frequencies must be in ascending order, as many at each wave vector")
-        return self
-
-
-class Crystal(TableItem):
-    """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`) as the kinds need them.
-
-    Args:
-        uncertainty: of references, as their authors state it; absent: it is not known.
-        bands: by label set, its frequencies, for the kind *phonons*.
-    """
-
-    structure: Index
-    reference: dict[str, dict[str, FiniteFloat]]
-    uncertainty: dict[str, dict[str, Positive]] = later({})
-    bands: dict[str, Bands] = later({})
-
-
 class PathReference(CardPart):
     """A reaction at the reference, from the relaxed reactant on.
 
@@ -299,39 +236,6 @@ class MinimumEnergyPath(TableItem):
 
     path: Index
     reference: dict[str, PathReference]
-
-
-class ConductivityReference(CardPart):
-    """The thermal conductivity of a crystal at the reference, by phonon mode if that is known.
-
-    Args:
-        kappa: mean of xx, yy and zz [W/m/K].
-        weights: by irreducible wave vector of the mesh, its multiplicity; empty: modes are not known.
-        modes: by irreducible wave vector, the contribution of each band times the multiplicity [W/m/K]; their sum over
-            the sum of the weights is `kappa`.
-    """
-
-    kappa: Positive
-    weights: tuple[PositiveInt, ...] = ()
-    modes: tuple[tuple[FiniteFloat, ...], ...] = ()
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        if len(self.modes) != len(self.weights):
-            raise ValueError(f"modes has {len(self.modes)} rows for {len(self.weights)} weights")
-        if len({len(row) for row in self.modes}) > 1:
-            raise ValueError("modes must have as many bands at each wave vector")
-        total = sum(map(sum, self.modes)) / sum(self.weights) if self.modes else self.kappa
-        if not math.isclose(total, self.kappa, rel_tol=KAPPA_TOLERANCE):
-            raise ValueError(f"modes: their sum over that of the weights is {total:.6g}, not kappa, {self.kappa:.6g}")
-        return self
-
-
-class Conductivity(TableItem):
-    """A crystal whose thermal conductivity is computed, with its reference by label set."""
-
-    structure: Index
-    reference: dict[str, ConductivityReference]
 
 
 class Table(CardPart):
