@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasks.datasets.card import Difference
-from tasks.metrics.averages import Average
+from tasks.metrics.averages import Average, parts_by_group
 from tasks.metrics.contributions import baseline_column, stored_column
 from tasks.metrics.failure_cost import penalised_sums
 from tasks.metrics.group_statistics import lowest_at_reference, lowest_found, over_groups, spearman
-from tasks.metrics.metric import Metric
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.structures.frames import Bool, Float
 from tasks.structures.units import ENERGY_UNITS, unit_size
 
@@ -46,6 +46,61 @@ class QuantityRows(NamedTuple):
     def by_group(self) -> dict[str, NDArray[np.int64]]:
         """The indices of the rows of each group."""
         return {str(g): np.flatnonzero(self.members & (self.groups == g)) for g in np.unique(self.groups[self.members])}
+
+
+class Asked(NamedTuple):
+    """What a task asks for.
+
+    Args:
+        lowest: the rank correlation is over so many members of each group; None: over all.
+    """
+
+    statistics: Sequence[Statistic] = ()
+    lowest: int | None = None
+    weighting: Weighting | None = None
+
+
+class Found(NamedTuple):
+    """The metrics of one quantity, the columns that they follow from, and the breakdowns by group."""
+
+    metrics: Mapping[str, Metric]
+    columns: Mapping[str, Float]
+    parts: Sequence[MetricPart]
+
+
+def statistics_of(of: QuantityRows, asked: Asked, stated: Mapping[str, float], cost: float | None, where: str) -> Found:
+    """All that a task asks for of one quantity.
+
+    Args:
+        stated: by metric, a baseline in place of the computed one.
+        cost: of a failed item.
+
+    Raises:
+        ValueError: there are no weights; the line begins with `where`.
+    """
+    columns, averages = dict[str, Float](), list[Average]()
+    if asked.weighting is not None:
+        columns[f"{of.prefix}{asked.weighting}_weight"] = weights_of(of, asked.weighting, where)
+        averages.append(weighted_error(of.prefix, asked.weighting, {**of.columns, **columns}, of.unit))
+    parts = parts_by_group([each.over(of.members) for each in averages], of.groups[of.members].tolist())
+    if "own_minimum" in asked.statistics:
+        columns |= own_minimum(of)
+        averages.append(above_minimum(of.prefix, {**of.columns, **columns}, of.unit))
+    metrics = {average.name: metric_of(average, stated) for average in averages}
+    return Found(metrics | group_metrics(of, asked.statistics, asked.lowest, cost), columns, parts)
+
+
+def statistics_averages(prefix: str, columns: Mapping[str, Float], metrics: Container[str]) -> list[Average]:
+    """Those of `metrics` that are means over items."""
+    averages = [weighted_error(prefix, name, columns) for name in WEIGHTINGS if f"{prefix}{name}" in metrics]
+    return averages + ([above_minimum(prefix, columns)] if f"{prefix}own_minimum_mae" in metrics else [])
+
+
+def metric_of(average: Average, stated: Mapping[str, float]) -> Metric:
+    """The metric, with the baseline that the card states, or that of the model that answers zero."""
+    members = average.counts > 0
+    trivial = np.nan if average.baseline is None else float(average.baseline[members].mean())
+    return average.metric(stated.get(average.name, trivial))
 
 
 def weights_of(of: QuantityRows, weighting: Weighting, where: str) -> Float:

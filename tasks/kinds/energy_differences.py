@@ -55,15 +55,12 @@ from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
 from tasks.kinds.difference_statistics import (
-    WEIGHTINGS,
+    Asked,
     QuantityRows,
     Statistic,
     Weighting,
-    above_minimum,
-    group_metrics,
-    own_minimum,
-    weighted_error,
-    weights_of,
+    statistics_averages,
+    statistics_of,
 )
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
@@ -182,23 +179,16 @@ class EnergyDifferences(AsksEachStructure):
             by_mae, by_rmse = np.abs(reference[members]).mean(), np.sqrt((reference[members] ** 2).mean())
             metrics[mae.name] = mae.metric(stated.get(mae.name, float(by_mae)))
             metrics[rmse.name] = rmse.metric(stated.get(rmse.name, float(by_rmse)))
-            metrics |= with_uncertainty(
-                prefix, metrics, [r for r, m in zip(rows, members, strict=True) if m], chosen, size
-            )
+            own = [row for row in rows if row.quantity == quantity]
+            metrics |= with_uncertainty(prefix, metrics, own, chosen, size)
             shown = [mae, rmse] if "group_rmse" in parameters.statistics else [mae]
             parts += parts_by_group([each.over(members) for each in shown], groups[members].tolist())
             of_quantity = QuantityRows(prefix, rows, columns, groups, members, parameters.unit)
-            if parameters.weighting is not None:
-                columns[f"{prefix}{parameters.weighting}_weight"] = weights_of(of_quantity, parameters.weighting, where)
-                weighted = weighted_error(prefix, parameters.weighting, columns, parameters.unit)
-                metrics[weighted.name] = metric_of(weighted, stated)
-                parts += parts_by_group([weighted.over(members)], groups[members].tolist())
-            if "own_minimum" in parameters.statistics:
-                columns |= own_minimum(of_quantity)
-                above = above_minimum(prefix, columns, parameters.unit)
-                metrics[above.name] = metric_of(above, stated)
-            cost = metrics[rmse.name].failure_cost
-            metrics |= group_metrics(of_quantity, parameters.statistics, parameters.lowest, cost)
+            asked = Asked(parameters.statistics, parameters.lowest, parameters.weighting)
+            found = statistics_of(of_quantity, asked, stated, metrics[rmse.name].failure_cost, where)
+            metrics |= found.metrics
+            columns |= found.columns
+            parts += found.parts
             if quantity == limited and parameters.tolerance is not None:
                 off = np.where(cause == 0, ~(np.abs(columns["error"]) <= parameters.tolerance), np.nan)
                 trivial_off = np.abs(reference) > parameters.tolerance
@@ -218,10 +208,7 @@ class EnergyDifferences(AsksEachStructure):
         for name in sorted(filter(_COUNT.fullmatch, items.columns)):
             prefix = name.removesuffix("count")
             averages += mean_errors(prefix, items.columns)
-            weightings = [name for name in WEIGHTINGS if f"{prefix}{name}" in metrics]
-            averages += [weighted_error(prefix, name, items.columns) for name in weightings]
-            if f"{prefix}own_minimum_mae" in metrics:
-                averages.append(above_minimum(prefix, items.columns))
+            averages += statistics_averages(prefix, items.columns, metrics)
             if f"{prefix}off_percent" in metrics:
                 averages += shares_off(prefix, items.columns, np.array(items.group), "items: group")
         return contributions_to(metrics, averages)
@@ -240,13 +227,6 @@ def with_uncertainty(
         f"{prefix}{name}": replace(metrics[f"{prefix}{name}"], reference_uncertainty=float(mean))
         for name, mean in means.items()
     }
-
-
-def metric_of(average: Average, stated: Mapping[str, float]) -> Metric:
-    """The metric, with the baseline that the card states, or that of the model that answers zero."""
-    members = average.counts > 0
-    trivial = np.nan if average.baseline is None else float(average.baseline[members].mean())
-    return average.metric(stated.get(average.name, trivial))
 
 
 def summed(rows: Sequence[Difference], answer: Predictions, size: float) -> tuple[Float, NDArray[np.int8]]:
