@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,13 @@ from tasks.importing.ml_peg.import_layout import benchmarks
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import load_suite
 
-SPECS = Path(os.environ.get("LAMBENCH_TEST_SPECS", Path(os.environ.get("LAMBENCH_TEST_DATA", "")) / "../specs"))
 
-
-@pytest.fixture(scope="module")
-def published() -> dict[str, Any]:
-    """`ml_peg.json` beside the reference data."""
-    path = SPECS / "ml_peg.json"
+@pytest.fixture
+def published(reference_data: Path) -> dict[str, Any]:
+    """`ml_peg.json`, in the folder `specs` beside that of the reference data."""
+    path = reference_data.parent / "specs" / "ml_peg.json"
     if not path.is_file():
-        pytest.skip(f"{path.name} is not beside the reference data")
+        pytest.skip(f"no {path.name} in a folder specs beside {reference_data}")
     return dict(json.loads(path.read_text()))
 
 
