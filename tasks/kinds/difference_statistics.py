@@ -168,7 +168,7 @@ def group_metrics(
     """
     metrics: dict[str, Metric | None] = {}
     groups = list(of.by_group.values())
-    ordered = [_with_origin(of, chosen) for chosen in groups]
+    ordered = [_members(of, chosen) for chosen in groups]
     if "lowest_found" in asked:
         metrics["lowest_found_percent"] = over_groups(lowest_found, ordered, 0.0, PERCENT, "%")
     if "spearman" in asked:
@@ -202,13 +202,27 @@ def _determination(squares: Float, clipped: Float, reference: Float) -> Metric |
     return Metric(value, "", len(squares), int((~answered).sum()), 1.0 - float(clipped.mean()) / spread)
 
 
-def _with_origin(of: QuantityRows, chosen: NDArray[np.int64]) -> tuple[Float, Float]:
-    """Predicted and reference values of a group; a structure that each of its items subtracts is a member, at zero."""
+def _members(of: QuantityRows, chosen: NDArray[np.int64]) -> tuple[Float, Float]:
+    """Predicted and reference values of what a group orders.
+
+    Where all of its items are differences of two structures, and they connect them, these are the structures, counted
+    from one of them; else they are the items.
+    """
     predicted, reference = of.columns["predicted"][chosen], of.columns["reference"][chosen]
-    rows = [of.rows[i] for i in chosen]
-    origin = {t.structure for row in rows for t in row.terms if t.coefficient < 0}
-    added = {t.structure for row in rows for t in row.terms if t.coefficient > 0}
-    pairs = all(len(row.terms) == 2 and sum(t.coefficient for t in row.terms) == 0 for row in rows)
-    if pairs and len(origin) == 1 and not origin & added:
-        return np.append(predicted, 0.0), np.append(reference, 0.0)
-    return predicted, reference
+    pairs = []
+    for i in chosen.tolist():
+        by_sign = {t.coefficient: t.structure for t in of.rows[i].terms if not t.alternatives}
+        if len(of.rows[i].terms) != 2 or by_sign.keys() != {1.0, -1.0}:
+            return predicted, reference
+        pairs.append((by_sign[1.0], by_sign[-1.0]))
+    energies = {pairs[0][1]: np.zeros(2)}
+    for _ in pairs:
+        for (upper, lower), step in zip(pairs, np.stack([predicted, reference], axis=1), strict=True):
+            if lower in energies:
+                energies.setdefault(upper, energies[lower] + step)
+            elif upper in energies:
+                energies[lower] = energies[upper] - step
+    if len(energies) < len({structure for pair in pairs for structure in pair}):
+        return predicted, reference
+    values = np.array(list(energies.values()))
+    return values[:, 0], values[:, 1]

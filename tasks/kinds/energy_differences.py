@@ -31,7 +31,7 @@ A task may ask for more (`statistics`, `weighting`); each is named after its qua
 | `wtmad` | mean of weight × absolute error, with the weights of the table |
 | `wtmad2` | WTMAD-2: a group weighs 56.84 kcal/mol over its mean absolute reference (doi:10.1039/C7CP04913G) |
 
-In an order of conformers the structure that all items of a group subtract is a member too, at zero.
+The members of a group are its structures where all of its items are differences of two of them, else its items.
 
 Failure cost: a structure that fails fails every item that uses it, and no item is left out. A failed item costs W, ten
 times the metric's baseline, at which errors are clipped; in a share it counts as off. The baseline is the model that

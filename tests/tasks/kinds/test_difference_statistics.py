@@ -142,6 +142,20 @@ def test_the_rank_correlation_of_the_lowest_few() -> None:
         EnergyDifferencesParameters(lowest=2)
 
 
+def test_of_pairwise_differences_the_structures_have_the_order() -> None:
+    """Of three structures at 0, 3 and 1 the first is lowest; the lowest difference is another pair than the model's."""
+    ends = ((1, 0, 3.0), (2, 0, 1.0), (2, 1, -2.0))
+    rows = [row(f"{b}-{a}", x * KCAL, (1, b), (-1, a), group="triple", cluster="triple") for b, a, x in ends]
+    found = metrics([5.0, 6.0, 8.0], (), differences(*rows))
+    assert found["lowest_found_percent"].value == 100.0
+    assert found["spearman"].value == pytest.approx(0.5)  # 0, 1, 3 against 0, 3, 1
+    other = metrics([5.0, 4.0, 8.0], (), differences(*rows))
+    assert other["lowest_found_percent"].value == 0.0
+    # Two pairs that do not hang together have no common order: the items are the members.
+    apart = [row("a", 1.0 * KCAL, (1, 1), (-1, 0), group="g"), row("b", 2.0 * KCAL, (1, 3), (-1, 2), group="g")]
+    assert metrics([0.0, 9.0, 0.0, 4.0], (), differences(*apart))["spearman"].value == pytest.approx(-1.0)
+
+
 def test_stated_weights() -> None:
     rows = [row(f"r{k}", KCAL, (1, k), weight=w) for k, w in enumerate((1.0, 3.0))]
     parameters = EnergyDifferencesParameters(unit="kcal/mol", weighting="wtmad")
