@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -330,13 +331,13 @@ def test_all_displacements_of_third_order_are_one_batch() -> None:
     """So they take at most a tenth of the time of one after another, with a model of 20 ms a batch."""
     crystal = ConductingCrystal(bulk("AuCu", "rocksalt", a=5.4, cubic=True), EMT(), second=1, third=1, mesh=3)
     assert len(crystal.atoms) == 8
-    seconds = []
-    for model in (TwentyMilliseconds(), OneAfterAnother()):
+    seconds = {TwentyMilliseconds: math.inf, OneAfterAnother: math.inf}
+    for model in 3 * list(seconds):  # the best of three: the machine may be busy with something else
         made = phono3py_crystal(crystal.atoms, crystal.matrices)
         start = time.perf_counter()
-        ask_third_order(made, 0.03, model)
-        seconds.append(time.perf_counter() - start)
-    assert seconds[0] <= seconds[1] / 10
+        ask_third_order(made, 0.03, model())
+        seconds[model] = min(seconds[model], time.perf_counter() - start)
+    assert seconds[TwentyMilliseconds] <= seconds[OneAfterAnother] / 10
 
 
 def test_without_phono3py_the_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
