@@ -26,6 +26,7 @@ class Image:
     Args:
         python: the command of its Python, from the label `org.lambench.python`.
         calculator: `module:factory`, from the label `org.lambench.calculator`.
+        trainer: `module:train`, from the label `org.lambench.trainer`; empty if it cannot be trained.
         protocol: "1" if the image brings its own server (label `org.lambench.protocol`), else empty.
     """
 
@@ -34,6 +35,7 @@ class Image:
     driver: DriverName
     python: tuple[str, ...] = ("python3",)
     calculator: str = ""
+    trainer: str = ""
     protocol: str = ""
     digests: tuple[str, ...] = ()
     architecture: str = ""
@@ -57,12 +59,16 @@ class Question(NamedTuple):
         label_set: the task's label set, for the same use.
         device: "cpu" or "cuda".
         gpu: UUID of the GPU that the container gets; None: no GPU.
+        out_bytes: in a training, the size of the folder in which the trainer leaves its model; 0: no training.
+        has_model: whether the session's folder holds a trained model, which the calculator is created from.
     """
 
     domain: str | None = None
     label_set: str | None = None
     device: str = "cpu"
     gpu: str | None = None
+    out_bytes: int = 0
+    has_model: bool = False
 
 
 class Running(Protocol):

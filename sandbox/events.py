@@ -28,6 +28,7 @@ class Event(StrEnum):
     CONTAINER_CREATED = "container created"
     CONTAINER_STARTED = "container started"
     READY = "ready"  # the model has loaded
+    TRAINED = "trained"  # and the model received
     ANSWERED = "answered"  # every question
     CONTAINER_ENDED = "container ended"
     OBSERVATION_STORED = "observation stored"

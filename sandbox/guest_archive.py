@@ -1,14 +1,18 @@
-"""The guest as one archive. It is mounted into every container, and its hash is in every observation's key."""
+"""The guest as one archive. It is mounted into every container, and its hash is in every observation's key.
+
+A training has a guest of its own, so that a change to one leaves what the other asked as it is.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import zipfile
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-MAIN = b"import sys\nfrom lambench_guest.serve import main\nsys.exit(main())\n"
+MAIN = "import sys\nfrom lambench_guest.{module} import main\nsys.exit(main())\n"
 
 
 @cache
@@ -17,23 +21,44 @@ def guest_archive() -> bytes:
 
     The loop over a calculator is `tasks.model.ase_loop`: containers and the in-process calculator run the same code.
     """
-    guest = resources.files("sandbox.guest")
-    files = {
-        "__main__.py": MAIN,
-        "lambench_guest/__init__.py": guest.joinpath("__init__.py").read_bytes(),
-        "lambench_guest/wire.py": guest.joinpath("wire.py").read_bytes(),
-        "lambench_guest/parameters.py": guest.joinpath("parameters.py").read_bytes(),
-        "lambench_guest/serve.py": guest.joinpath("serve.py").read_bytes(),
-        "lambench_guest/ase_loop.py": resources.files("tasks.model").joinpath("ase_loop.py").read_bytes(),
-    }
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
-    return buffer.getvalue()
+    loop = resources.files("tasks.model").joinpath("ase_loop.py").read_bytes()
+    return _archive("serve", ("wire", "parameters", "serve"), {"ase_loop": loop})
+
+
+@cache
+def training_guest_archive() -> bytes:
+    """The guest of a training, likewise."""
+    return _archive("training", ("wire", "training"), {})
 
 
 @cache
 def guest_version() -> str:
     """The first sixteen hexadecimal digits of the archive's sha256."""
-    return hashlib.sha256(guest_archive()).hexdigest()[:16]
+    return _version(guest_archive())
+
+
+@cache
+def training_guest_version() -> str:
+    """That of the guest of a training."""
+    return _version(training_guest_archive())
+
+
+def _archive(main: str, modules: Sequence[str], others: dict[str, bytes]) -> bytes:
+    guest = resources.files("sandbox.guest")
+    files = {"__init__": guest.joinpath("__init__.py").read_bytes()}
+    files |= {name: guest.joinpath(f"{name}.py").read_bytes() for name in modules}
+    files |= others
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_entry("__main__.py"), MAIN.format(module=main))
+        for name, content in files.items():
+            archive.writestr(_entry(f"lambench_guest/{name}.py"), content)
+    return buffer.getvalue()
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+
+
+def _version(archive: bytes) -> str:
+    return hashlib.sha256(archive).hexdigest()[:16]

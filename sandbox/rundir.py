@@ -26,6 +26,7 @@ from sandbox.verdict import FaultCause, JudgeFault
 
 SOCKET_NAME = "judge.sock"
 GUEST_NAME = "guest.pyz"
+DATA_NAME, MODEL_NAME = "data", "model"  # what a trainer learns from, and what one has left
 LOCKS, SESSIONS, OWNERS = "judges", "sessions", "owners"
 MAX_SOCKET_PATH = 107  # of sun_path on Linux, without its terminating zero
 OPEN_FOLDERS = Path("/proc/self/fd")

@@ -36,7 +36,7 @@ from sandbox.events import Event, emit
 from sandbox.image.image_check import image_from_inspection, invalid
 from sandbox.image.start_faults import start_fault
 from sandbox.limits import Limits
-from sandbox.rundir import GUEST_NAME, SOCKET_NAME, RunDir
+from sandbox.rundir import GUEST_NAME, RunDir
 from sandbox.verdict import FaultCause, JudgeFault
 
 LOCK_LABEL = "org.lambench.judge.lock"
@@ -44,7 +44,7 @@ HOST_LABEL = "org.lambench.judge.host"
 RUN_DIR_LABEL = "org.lambench.judge.run-dir"
 HELPER_LABEL = "org.lambench.judge.helper"  # instead of the lock's label: it is no submission's container
 SESSION_LABEL = "org.lambench.judge.session"
-INSIDE = "/lambench"
+INSIDE, OUT = "/lambench", "/out"
 NOBODY = "65534:65534"
 ENGINE_TIMEOUT_S = 60
 REMOVING_AT_ONCE = 8
@@ -247,12 +247,15 @@ def container_options(image: Image, limits: Limits, question: Question, session_
         "healthcheck": {"test": ["NONE"]},
         "log_config": LogConfig(type="local", config={"max-size": str(limits.log_bytes), "max-file": "2"}),
         "mounts": [Mount(INSIDE, str(session_dir), type="bind", read_only=True)],
-        "environment": environment(image, limits, question, f"{INSIDE}/{SOCKET_NAME}"),
+        "environment": environment(image, limits, question, INSIDE, out=OUT),
         "hostname": "lambench",
         "stdin_open": False,
         "tty": False,
         "use_config_proxy": False,
     }
+    if question.out_bytes:
+        options["tmpfs"][OUT] = f"rw,noexec,nosuid,nodev,mode=1777,size={question.out_bytes}"
+        options["environment"]["LAMBENCH_ALONE"] = "1"
     if not image.protocol:
         options["entrypoint"] = [*image.python, f"{INSIDE}/{GUEST_NAME}"]
         options["command"] = []

@@ -6,13 +6,26 @@ from pathlib import PurePosixPath
 
 from sandbox.driver import Image, Question
 from sandbox.limits import Limits
+from sandbox.rundir import DATA_NAME, MODEL_NAME, SOCKET_NAME
 
 
-def environment(image: Image, limits: Limits, question: Question, socket: str, tmp: str = "/tmp") -> dict[str, str]:
-    """Variables that the judge sets: the question, a home in `tmp`, caches in `tmp`, and no network."""
+def environment(
+    image: Image, limits: Limits, question: Question, folder: str, tmp: str = "/tmp", out: str = "/out"
+) -> dict[str, str]:
+    """Variables that the judge sets: the question, a home in `tmp`, caches in `tmp`, and no network.
+
+    Args:
+        folder: of the session, as the submission sees it.
+        out: the folder in which a trainer leaves its model.
+    """
+    training = {
+        "LAMBENCH_TRAINER": image.trainer,
+        "LAMBENCH_DATA_DIR": f"{folder}/{DATA_NAME}",
+        "LAMBENCH_OUT_DIR": out,
+    }
     cache = PurePosixPath(tmp) / "cache"
     return {
-        "LAMBENCH_SOCKET": socket,
+        "LAMBENCH_SOCKET": f"{folder}/{SOCKET_NAME}",
         "LAMBENCH_CALCULATOR": image.calculator,
         "LAMBENCH_DEVICE": question.device,
         "LAMBENCH_DOMAIN": question.domain or "",
@@ -36,4 +49,6 @@ def environment(image: Image, limits: Limits, question: Question, socket: str, t
         "PYTHONUNBUFFERED": "1",
         "NVIDIA_VISIBLE_DEVICES": question.gpu or "void",
         "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
+        **(training if question.out_bytes else {}),
+        **({"LAMBENCH_MODEL_DIR": f"{folder}/{MODEL_NAME}"} if question.has_model else {}),
     }

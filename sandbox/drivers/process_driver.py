@@ -23,7 +23,7 @@ from sandbox.drivers.environment import environment
 from sandbox.evidence import Exit
 from sandbox.image.image_check import MACHINE, invalid
 from sandbox.limits import Limits
-from sandbox.rundir import GUEST_NAME, SOCKET_NAME, RunDir
+from sandbox.rundir import GUEST_NAME, RunDir
 from sandbox.verdict import FaultCause, JudgeFault
 
 DEFAULT_CALCULATOR = "calculator:make_calculator"
@@ -51,12 +51,14 @@ class ProcessDriver:
         if python is None:
             raise invalid(f"There is no Python {settings['python']!r}: name one with --python.")
         calculator = settings.get("calculator", DEFAULT_CALCULATOR)
+        trainer = settings.get("trainer", "")
         return Image(
-            reference=f"{folder}?python={python}&calculator={calculator}",
-            id=f"process:{_hash_folder(folder, f'{python} {calculator}')}",
+            reference=f"{folder}?python={python}&calculator={calculator}{f'&trainer={trainer}' if trainer else ''}",
+            id=f"process:{_hash_folder(folder, ' '.join(filter(None, (python, calculator, trainer))))}",
             driver="process",
             python=(python,),
             calculator=calculator,
+            trainer=trainer,
             architecture=MACHINE,
         )
 
@@ -73,8 +75,9 @@ class ProcessDriver:
         folder = Path(image.reference.partition("?")[0])
         tmp = session_dir / "tmp"
         tmp.mkdir()
-        socket = str(session_dir / SOCKET_NAME)
-        variables = {**os.environ, **environment(image, limits, question, socket, str(tmp))}
+        out = session_dir / "out"
+        out.mkdir()
+        variables = {**os.environ, **environment(image, limits, question, str(session_dir), str(tmp), str(out))}
         variables.pop("NVIDIA_VISIBLE_DEVICES")
         if question.gpu:
             variables["CUDA_VISIBLE_DEVICES"] = question.gpu

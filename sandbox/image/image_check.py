@@ -15,6 +15,7 @@ from sandbox.events import plain
 from sandbox.verdict import SubmissionFault, Verdict
 
 CALCULATOR_LABEL = "org.lambench.calculator"
+TRAINER_LABEL = "org.lambench.trainer"
 PYTHON_LABEL = "org.lambench.python"
 PROTOCOL_LABEL = "org.lambench.protocol"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -52,7 +53,8 @@ def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine
         id=str(inspection["Id"]),
         driver="docker",
         python=_read_python(labels),
-        calculator="" if protocol else _read_calculator(labels),
+        calculator="" if protocol else _read_factory(labels, CALCULATOR_LABEL, "factory"),
+        trainer=_read_trainer(labels, protocol),
         protocol=protocol,
         digests=tuple(sorted(inspection.get("RepoDigests") or [])),
         architecture=str(inspection.get("Architecture", "")),
@@ -152,13 +154,22 @@ def _read_protocol(labels: Mapping[str, str]) -> str:
     return protocol
 
 
-def _read_calculator(labels: Mapping[str, str]) -> str:
-    calculator = labels.get(CALCULATOR_LABEL, "")
-    if not calculator:
-        raise invalid(f'The image has no label {CALCULATOR_LABEL}: add `LABEL {CALCULATOR_LABEL}="module:factory"`.')
-    if len(calculator) > _MAX_LABEL or not _CALCULATOR.match(calculator):
-        raise invalid(f"The label {CALCULATOR_LABEL} must be module:factory, not {calculator[:80]!r}.")
-    return calculator
+def _read_factory(labels: Mapping[str, str], label: str, what: str) -> str:
+    named = labels.get(label, "")
+    if not named:
+        raise invalid(f'The image has no label {label}: add `LABEL {label}="module:{what}"`.')
+    if len(named) > _MAX_LABEL or not _CALCULATOR.match(named):
+        raise invalid(f"The label {label} must be module:{what}, not {named[:80]!r}.")
+    return named
+
+
+def _read_trainer(labels: Mapping[str, str], protocol: str) -> str:
+    """`module:train` of an image that can be trained, else empty."""
+    if not labels.get(TRAINER_LABEL):
+        return ""
+    if protocol:
+        raise invalid(f"The image has both {PROTOCOL_LABEL} and {TRAINER_LABEL}: an own server cannot be trained.")
+    return _read_factory(labels, TRAINER_LABEL, "train")
 
 
 def _read_python(labels: Mapping[str, str]) -> tuple[str, ...]:

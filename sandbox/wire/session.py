@@ -6,10 +6,11 @@ import math
 import select
 import socket
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sandbox.driver import Driver, Image, Question, Running
 from sandbox.events import Event, emit
@@ -26,7 +27,7 @@ from sandbox.evidence import (
 )
 from sandbox.guest.wire import Channel, Closed, Message, TimedOut, TooLarge, WireError
 from sandbox.limits import Limits
-from sandbox.verdict import SubmissionFault, Verdict
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.guard import AnswerShapeError
 from sandbox.wire.remote import Hello, RemoteCalculator, StartupError
 
@@ -88,16 +89,62 @@ class _SubmissionChannel(Channel):
         return super()._some(view, deadline)
 
 
+class Remote(Protocol):
+    """The submission's end of a connection, as a session needs it.
+
+    Attributes:
+        deadline: of the whole task, on `time.monotonic()`.
+    """
+
+    deadline: float
+
+    def greet(self, deadline: float) -> Hello | None:
+        """Waits for the submission's first message."""
+        ...
+
+    def bye(self) -> None:
+        """Asks the submission to end."""
+        ...
+
+
+R = TypeVar("R", bound=Remote)
+
+
 def run_session(
     driver: Driver,
     image: Image,
     limits: Limits,
     question: Question,
     body: Callable[[RemoteCalculator], T],
+    prepare: Callable[[Path], None] = lambda folder: None,
 ) -> SessionOutcome[T]:
     """Starts `image`, waits for its hello, calls `body` with its calculator, and ends it; returns the outcome.
 
+    As `converse`, which takes `prepare`, too.
+    """
+
+    def connect(channel: Channel, folder: Path) -> RemoteCalculator:
+        return RemoteCalculator(channel, limits.message_s, math.inf, limits.max_atoms_per_batch)
+
+    return converse(driver, image, limits, question, body, connect, prepare)
+
+
+def converse(
+    driver: Driver,
+    image: Image,
+    limits: Limits,
+    question: Question,
+    body: Callable[[R], T],
+    connect: Callable[[Channel, Path], R],
+    prepare: Callable[[Path], None] = lambda folder: None,
+) -> SessionOutcome[T]:
+    """Starts `image`, connects to it, waits for its hello, calls `body`, and ends it; returns the outcome.
+
     A fault of the submission becomes its verdict. Any other error of `body` is raised after the container was removed.
+
+    Args:
+        connect: the submission's end of a connection, for the session's folder.
+        prepare: called with the session's folder before the start.
 
     Raises:
         JudgeFault: the engine, the GPU or the disk failed, the host had no memory left, or somebody else ended the
@@ -108,6 +155,8 @@ def run_session(
     fault: SubmissionFault | None = None
     evidence = Evidence(Phase.START)
     with driver.session(image) as (folder, listener):
+        with disk_at_fault():
+            prepare(folder)
         begin = time.monotonic()
         try:
             running = driver.start(image, limits, question, folder)
@@ -115,7 +164,7 @@ def run_session(
             return SessionOutcome[T].refused(refused)._replace(wall_s=time.monotonic() - begin)
         emit(Event.CONTAINER_STARTED, container=folder.name)
         try:
-            value = _converse(running, listener, limits, body, progress)
+            value = _converse(running, listener, limits, body, progress, lambda channel: connect(channel, folder))
             evidence = Evidence(Phase.DONE)
         except SubmissionFault as raised:
             fault = raised
@@ -148,15 +197,16 @@ def _converse(
     running: Running,
     listener: socket.socket,
     limits: Limits,
-    body: Callable[[RemoteCalculator], T],
+    body: Callable[[R], T],
     progress: _Progress,
+    connect: Callable[[Channel], R],
 ) -> T:
     begin = time.monotonic()
     ready_by = begin + limits.startup_s
     channel = _SubmissionChannel(_accept(listener, running, ready_by))
     progress.talk = Talk.HELLO
     try:
-        remote = RemoteCalculator(channel, limits.message_s, ready_by + limits.task_s, limits.max_atoms_per_batch)
+        remote = connect(channel)
         progress.hello = remote.greet(ready_by)
         ready = time.monotonic()
         progress.startup_s = ready - begin
@@ -208,6 +258,16 @@ def _evidence(error: Exception, progress: _Progress, begin: float, limits: Limit
             return Evidence(phase, breach=Breach.WRONG_SHAPE, detail=str(error))
         case _:
             return Evidence(phase, breach=Breach.MALFORMED, detail=str(error))
+
+
+@contextmanager
+def disk_at_fault() -> Iterator[None]:
+    """Turns an error of writing to the session's folder into a fault of this machine."""
+    try:
+        yield
+    except OSError as error:
+        remedy = f"cannot write to the run directory ({error.strerror}): free some space, or set run_dir"
+        raise JudgeFault(FaultCause.DISK, remedy) from error
 
 
 def _ends_by_itself(evidence: Evidence) -> bool:
