@@ -11,10 +11,12 @@ from judge.figures.figure import N_COLOURS, Figure, Heading, Trace, axis
 from judge.figures.names import short_names
 from judge.view.page_context import Frame
 from tasks.metrics.run_progress import SURVIVAL
+from tasks.structures.predictions import Cause
 
 _KEY, _TITLE = "survival", "How long runs survive"
 _ABOUT = (
-    "The share of the systems whose runs are sound, over the share of a run. The metric is the area below the curve."
+    "The share of the systems whose runs are sound, over the share of a run. The metric is the area below the curve. "
+    "Runs that were out of time are left out."
 )
 _PERCENT = 100.0
 
@@ -26,7 +28,10 @@ def survival_by_model(frame: Frame, models: Sequence[ChosenModel]) -> Figure | N
         result = model.line.result
         runs = public_runs(model.line, model.items, frame.sources.public)
         if result is not None and SURVIVAL in result.metrics and runs is not None and runs.each:
-            ends[model.name] = sorted(run.percent for run in runs.each)
+            late = model.line.task.traits.progress.word(Cause.OVER_TIME) if model.line.task.traits.progress else ""
+            known = sorted(run.percent for run in runs.each if run.end != late)
+            if known:
+                ends[model.name] = known
     if not ends:
         return None
     rows = [(name, *point) for name, percents in ends.items() for point in curve(percents)]

@@ -6,7 +6,7 @@
 | exploded: beyond the bounds | by the engine, in every step | of the last good step |
 | exploded: 10,000 K hotter than the bath | by the engine, in every step | of the next stored frame |
 | an atom has left the others (UNSTABLE) | in stored frames | of the first one |
-| no force above 1e-6 eV/Å (NO_FORCES) | in stored frames, all of them | of the end |
+| no force above 1e-6 eV/Å (NO_FORCES) | in stored frames, all of them | of the start |
 
 An atom that leaves for good is seen in the next stored frame. Thermal forces are some 0.1 eV/Å and more.
 """
@@ -37,6 +37,12 @@ class RunEnds(NamedTuple):
 
     cause: NDArray[np.int8]
     ended_ps: Float
+
+    @property
+    def first_cause(self) -> int:
+        """The code of the run that ended first; 0 if all are sound."""
+        failed = np.flatnonzero(self.cause)
+        return int(self.cause[failed[np.argmin(self.ended_ps[failed])]]) if failed.size else 0
 
 
 def escape_distance(frames: Frames, index: int, stated: float | None) -> float:
@@ -94,7 +100,7 @@ def run_ends(
             if cause[run] == 0 or time_ps < ended[run]:
                 cause[run], ended[run] = code, time_ps
         elif cause[run] == 0 and (arrays["largest_force"][run] <= SMALLEST_FORCE).all():
-            cause[run] = Cause.NO_FORCES
+            cause[run], ended[run] = Cause.NO_FORCES, 0.0
     return RunEnds(cause, ended)
 
 

@@ -122,7 +122,8 @@ class DynamicsParameters(DynamicsSettings):
             the atoms that bonds hold together at the start.
         variant: a name for a run that is shorter than the full one, beside it in a suite.
         survival: how long runs survive is a metric, too, `survival_percent`: the area below the curve of the share of
-            systems whose runs are sound, over the time of a run.
+            systems whose runs are sound, over the time of a run. A run in which no force acts is sound at no time. What
+            ran out of time is in the penalised value alone, as far as it got.
         absolute_density: the mean absolute error of densities is a metric, too.
     """
 
@@ -139,7 +140,7 @@ class Dynamics:
 
     name: str = "dynamics"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = DynamicsParameters
     traits: Traits = Traits(
         title="molecular dynamics",
@@ -239,7 +240,8 @@ class Dynamics:
             trivial = float(densities.baseline[densities.counts > 0].mean())
             metrics[DENSITY] = densities.metric(stated.get(DENSITY, trivial))
         if parameters.survival:
-            metrics[SURVIVAL] = _survival(columns.arrays["progress"][columns.arrays[f"{STABILITY}_count"] > 0])
+            each = columns.arrays[f"{STABILITY}_count"] > 0
+            metrics[SURVIVAL] = _survival(columns.arrays["progress"][each], columns.cause[each])
         notes = {"runs": runs.summary} if runs.summary else {}
         return Measurement(metrics, items_of(items, columns.cause, columns.arrays), notes, parts)
 
@@ -271,7 +273,7 @@ def _measured(
         ends = runs.ends(row.structure)
         columns.arrays["ended_ps"][k] = ends.ended_ps.min()
         columns.arrays["progress"][k] = ends.ended_ps.min() / duration
-        columns.cause[k] = ends.cause[np.argmax(ends.cause != 0)]
+        columns.cause[k] = ends.first_cause
         if isinstance(row.analysis, DensityAnalysis):
             columns.put_densities(k, runs.densities(row.structure))
         before, whole = runs.until_the_end(row.structure), None
@@ -308,10 +310,14 @@ def _densities(columns: Mapping[str, Float]) -> Average:
     return Average(DENSITY, "g/cm³", np.abs(error), counts, errors=error, baseline=trivial)
 
 
-def _survival(shares: Float) -> Metric:
-    """The mean share of a run until which a system was sound (k,), in percent: of what failed, as far as it got."""
-    mean = PERCENT * float(shares.mean())
-    return Metric(mean, "%", len(shares), int((shares < 1.0).sum()), mean)
+def _survival(shares: Float, cause: NDArray[np.int8]) -> Metric:
+    """The mean share of a run until which a system was sound (k,), in percent: of what failed, as far as it got.
+
+    How long a system would have survived that ran out of time is not known: it counts in the penalised value alone.
+    """
+    known = shares[cause != Cause.OVER_TIME]
+    value = PERCENT * float(known.mean()) if known.size else None
+    return Metric(value, "%", len(shares), int((shares < 1.0).sum()), PERCENT * float(shares.mean()))
 
 
 def _rows(system: SimulatedSystem) -> list[AnalysisRow]:

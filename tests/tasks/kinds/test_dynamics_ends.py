@@ -11,10 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from tasks.datasets.card import DatasetError
-from tasks.dynamics.run_ends import escape_distance
+from tasks.dynamics.run_ends import RunEnds, escape_distance
 from tasks.kind import Observation, Watch
 from tasks.kinds.dynamics import Dynamics, DynamicsParameters
 from tasks.metrics.measurement import Measurement
+from tasks.metrics.metric import Metric
 from tasks.observing import checkpoints
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
@@ -70,7 +71,14 @@ def test_a_run_in_which_no_force_acts_is_charged(ensemble: str) -> None:
     assert result.metrics["unstable_percent"].value == 100.0
     assert result.metrics["unstable_percent"].baseline == 100.0
     assert result.metrics["bond_length_mae"].charged == 10.0
-    assert result.items.columns["progress"].tolist() == [1.0] * 4
+    assert result.items.columns["progress"].tolist() == result.items.columns["ended_ps"].tolist() == [0.0] * 4
+
+
+def test_a_model_without_forces_does_not_survive() -> None:
+    result = two_systems(Bonds(still=True), PARAMETERS.model_copy(update={"survival": True}))
+    survival = result.metrics["survival_percent"]
+    assert survival.value == survival.charged == 0.0
+    assert survival.n_failed == 2
 
 
 def test_one_unsound_replica_charges_its_system() -> None:
@@ -89,6 +97,31 @@ def test_a_run_over_its_time_is_not_unstable_and_costs_as_much() -> None:
     assert result.metrics["unstable_percent"].value is None
     assert result.metrics["unstable_percent"].charged == 100.0
     assert 0 < result.items.columns["progress"][0] < 1
+
+
+def test_runs_out_of_time_are_in_the_penalised_survival_alone() -> None:
+    parameters = PARAMETERS.model_copy(update={"survival": True})
+    dataset, model = dataset_of([diatomics(4), diatomics(5)], [[BOND], [BOND]]), Bonds()
+    sound = KIND.observe(dataset.structures, parameters, model, Watch(time.monotonic))
+    completed = np.array([10, 40])
+    arrays = {**sound.arrays, "completed_steps": completed}
+    for name in ("potential", "kinetic", "hottest", "largest_force"):
+        arrays[name] = np.where(np.arange(5) * 10 <= completed[:, None], sound.arrays[name], np.nan)
+
+    def survival(cause: Cause) -> Metric:
+        observation = Observation({**arrays, "failure": np.array([cause, 0], np.int8)})
+        return KIND.measure(observation, dataset, parameters, None).metrics["survival_percent"]
+
+    exploded, late = survival(Cause.EXPLODED), survival(Cause.OVER_TIME)
+    assert exploded.value == exploded.charged == late.charged == pytest.approx((25.0 + 100.0) / 2)
+    assert late.value == 100.0
+    assert (late.n_items, late.n_failed) == (2, 1)
+
+
+def test_the_cause_of_a_system_is_that_of_its_first_run_to_end() -> None:
+    ends = RunEnds(np.array([0, Cause.OVER_TIME, Cause.EXPLODED], np.int8), np.array([0.04, 0.02, 0.01]))
+    assert ends.first_cause == Cause.EXPLODED
+    assert RunEnds(np.zeros(2, np.int8), np.ones(2)).first_cause == 0
 
 
 def test_atoms_of_a_sparse_structure_have_not_left() -> None:
