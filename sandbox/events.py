@@ -31,6 +31,7 @@ class Event(StrEnum):
     TRAINED = "trained"  # and the model received
     ANSWERED = "answered"  # every question
     CONTAINER_ENDED = "container ended"
+    MODEL_STORED = "model stored"
     OBSERVATION_STORED = "observation stored"
     ENDED = "ended"  # the attempt has its end
     MEASURED = "measured"

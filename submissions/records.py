@@ -138,6 +138,7 @@ class ImageRecord(Record):
     Args:
         reference: the author's name for it.
         mirror: `name@sha256:…` in the judge's own registry, from which it can be pulled; empty for local images.
+        trainer: `module:train`, from its label; empty, and not stored, if it cannot be trained.
     """
 
     reference: str
@@ -147,6 +148,7 @@ class ImageRecord(Record):
     architecture: str = ""
     size_bytes: int = 0
     driver: Literal["docker", "process"] = "docker"
+    trainer: str = Field("", exclude_if=lambda trainer: not trainer)
 
 
 class Check(Record):

@@ -148,6 +148,11 @@ def cost_of(work: Work, speed: ModelSpeed | None, time_limit_s: float, n_session
     return Cost(UNIT_S + n_sessions * speed.session_s + min(seconds, time_limit_s), limited=seconds >= time_limit_s)
 
 
+def training_cost(wall_s: float, speed: ModelSpeed | None) -> Cost:
+    """The expected time of a training that uses its time up, and of two containers; its answers count as nothing."""
+    return Cost(UNIT_S + wall_s + 2 * (speed.session_s if speed else 0.0))
+
+
 def total_of(costs: Iterable[Cost]) -> Total:
     """The expected time of all these units."""
     all_costs = list(costs)

@@ -149,7 +149,7 @@ def suite_option(request: Request) -> str:
 def _left_s(work: WorkPlan, reports: Sequence[UnitReport]) -> float | None:
     """The expected time of the units that were left [s]; None if there are none, or if that of any is not known."""
     left = {(report.submission, report.task) for report in reports if report.did is Did.LEFT}
-    total = total_of(work.cost(p) for p in work.plan if (p.unit.submission.id, p.unit.task.name) in left)
+    total = total_of(work.cost(p) for p in work.plan if (p.unit.submission.id, p.unit.name) in left)
     return None if not left or total.unknown else total.seconds
 
 
@@ -172,7 +172,7 @@ def in_words(summary: Summary) -> list[str]:
         Did.ELSEWHERE: "left to another judge",
         Did.UNMEASURED: "observed, to be measured on a machine with the labels",
         Did.LEFT: "left, since the budget is used up",
-        Did.WAITS: "waiting for tasks with labels",
+        Did.WAITS: "waiting for others",
     }
     parts = [f"{counts[did]} {text}" for did, text in words.items() if counts[did]]
     lines = [f"Of {len(summary.units)} units: {', '.join(parts)}."]
@@ -185,7 +185,7 @@ def in_words(summary: Summary) -> list[str]:
     elif counts[Did.UNMEASURED]:
         lines.append(f"Next, on a machine with the labels and this store: judge evaluate --all{summary.suite_option}")
     elif counts[Did.WAITS]:
-        lines.append(f"To judge the timings that wait, judge all tasks: judge evaluate --all{summary.suite_option}")
+        lines.append(f"To judge the units that wait, judge all tasks: judge evaluate --all{summary.suite_option}")
     elif counts[Did.LEFT]:
         expected = "" if summary.left_s is None else f" (about {duration(summary.left_s)})"
         lines.append(f"To judge the units that are left{expected}, run it again: finished units are not repeated.")

@@ -98,7 +98,7 @@ def observe_unit(
     secret = order_secret(place.store) if structures.hidden or isinstance(unit.kind, Rechecking) else b""
     session = _UnitSession(unit, target, target.image, structures, progress, checkpoint, place, secret)
     outcome = session.outcome()
-    _check_gpu(target)
+    check_gpu(target)
     digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
     if digest is not None:
         emit(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
@@ -168,9 +168,7 @@ class _UnitSession:
             with kind_at_fault(self.unit):
                 return body(remote)
 
-        question = Question(
-            self.unit.task.model_domain, self.unit.label_set, self.target.origin.device, self.target.gpu
-        )
+        question = question_of(self.unit, self.target)
         return run_session(self.target.driver, self.image, self.unit.limits, question, guarded)
 
     def _observe(self, remote: RemoteCalculator) -> Observation:
@@ -204,7 +202,12 @@ class _UnitSession:
         )
 
 
-def _check_gpu(target: ExecutionTarget) -> None:
+def question_of(unit: Unit, target: ExecutionTarget) -> Question:
+    """The settings with which the calculator is created."""
+    return Question(unit.task.model_domain, unit.label_set, target.origin.device, target.gpu)
+
+
+def check_gpu(target: ExecutionTarget) -> None:
     """Returns if the GPU still works. Called after every attempt: answers missing after a GPU died look like failures.
 
     Raises:
@@ -261,7 +264,7 @@ _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 @contextmanager
 def kind_at_fault(unit: Unit) -> Iterator[None]:
     """Turns an error of our own code in a task kind, of a disk, or of a noisy host into a JudgeFault of this unit."""
-    name = f"{unit.submission.id} {unit.task.name}"
+    name = f"{unit.submission.id} {unit.name}"
     try:
         yield
     except HostTooNoisy as noisy:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from judge.data.testset import TestSet
 from judge.evaluation.dispersion_policy import NOTHING_ADDED, Correction, correction_of
 from judge.records.attempts import History, unit_prefix
-from judge.records.content_keys import OpenHash, observation_keys, result_keys, verdict_key
+from judge.records.content_keys import OpenHash, joined_key, observation_keys, result_keys, training_key, verdict_key
 from judge.records.items_file import result_path
 from judge.records.records import End
+from sandbox.guest_archive import training_guest_version
 from sandbox.limits import Limits
 from sandbox.verdict import Verdict
 from submissions.records import StatedLabelSet, Submission
 from tasks.kind import Kind, Parameters, ScoreFamily
+from tasks.learning.training import Learning, Training
 from tasks.suites.suite import Task
 
 
@@ -49,6 +51,8 @@ class Unit:
         correction: the dispersion that is added to the answers.
         round: of judging this unit; 0 for the first.
         labelled: units of the submission whose answers are compared with those of this timing.
+        training: that this unit is, as a part of another one; None: it is a whole task.
+        parts: the trainings that are joined in this unit, each a unit of its own; empty: the model is asked as it is.
     """
 
     submission: Submission
@@ -64,6 +68,13 @@ class Unit:
     correction: Correction = NOTHING_ADDED
     round: int = 0
     labelled: tuple[Unit, ...] = field(default=(), repr=False, compare=False)
+    training: Training | None = None
+    parts: tuple[Unit, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """That of the task, and of the training."""
+        return f"{self.task.name} {self.training.name}" if self.training else self.task.name
 
     @cached_property
     def prefix(self) -> str:
@@ -116,6 +127,7 @@ class _Alike(NamedTuple):
     correction: Correction
     observation_keys: OpenHash
     result_keys: OpenHash
+    training_keys: OpenHash
 
 
 @dataclass(frozen=True)
@@ -140,7 +152,7 @@ class TaskUnits:
         if alike is None:
             alike = self._alike(stated, submission.contract, round)
             self._known[*declared_set, submission.contract, round] = alike
-        return Unit(
+        unit = Unit(
             submission=submission,
             task=self.task,
             kind=self.kind,
@@ -154,6 +166,27 @@ class TaskUnits:
             correction=alike.correction,
             round=round,
         )
+        trainings = self._trainings if submission.image.trainer else ()
+        return self._of_trainings(unit, alike.training_keys, trainings) if trainings else unit
+
+    @cached_property
+    def _trainings(self) -> Sequence[Training]:
+        return self.kind.trainings(self.task.parameters) if isinstance(self.kind, Learning) else ()
+
+    def _of_trainings(self, unit: Unit, keys: OpenHash, trainings: Sequence[Training]) -> Unit:
+        """`unit` with a part for each of `trainings`. Labels are learned as they are: nothing is added to answers."""
+        bare = replace(unit, correction=NOTHING_ADDED)
+        asked = keys.hash_for(unit.submission.image.id)
+        parts = tuple(
+            replace(
+                bare,
+                training=training,
+                observation_key=training_key(asked, training, self.testset.labels_sha256, training_guest_version()),
+            )
+            for training in trainings
+        )
+        joined = joined_key(unit.observation_key, [part.observation_key for part in parts])
+        return replace(bare, observation_key=joined, parts=parts)
 
     def _alike(self, stated: StatedLabelSet | None, contract: int, round: int) -> _Alike:
         task, kind, testset = self.task, self.kind, self.testset
@@ -163,21 +196,22 @@ class TaskUnits:
         # A kind without labels times or integrates the model alone, even if its data set has labels.
         theory = testset.theories.get(label_set or "") if kind.traits.labelled else None
         correction = correction_of(theory, stated)
-        observations = observation_keys(
+        timed = kind.traits.times or isinstance(kind, Learning)  # a trainer gets further on better hardware
+        keys_for = partial(
+            observation_keys,
             contract=contract,
             guest=self.common.guest,
             domain=task.model_domain,
             label_set=label_set,
             kind=kind.name,
             observe_version=kind.observe_version,
-            parameters=task.parameters,
             frames_sha256=testset.frames_sha256,
             limits=self._limits,
             failed_share=task.failed_share,
-            dispersion=correction.d3,
-            hardware=self.common.hardware if kind.traits.times else "",
+            hardware=self.common.hardware if timed else "",
             round=round,
         )
+        observations = keys_for(parameters=task.parameters, dispersion=correction.d3)
         results = result_keys(
             labels_sha256=testset.labels_sha256,
             table_sha256=testset.table_sha256,
@@ -188,7 +222,8 @@ class TaskUnits:
             failed_share=task.failed_share,
             round=round,
         )
-        return _Alike(label_set, declared, correction, observations, results)
+        trainings = keys_for(parameters=Parameters(), dispersion=None)
+        return _Alike(label_set, declared, correction, observations, results, trainings)
 
 
 def _labelled(testset: TestSet, label_set: str | None) -> str | None:
@@ -199,6 +234,8 @@ def _labelled(testset: TestSet, label_set: str | None) -> str | None:
 def next_step(unit: Unit, history: History, has_result: Callable[[str], bool], retry_held: bool = False) -> Step:
     """The next step of `unit`, given its attempts."""
     end = history.end
+    if end is not None and unit.training:
+        return Step.DONE
     if end is not None:
         path = result_path(unit.submission.id, unit.task.name, unit.result_key(end))
         return Step.DONE if has_result(path) else Step.MEASURE

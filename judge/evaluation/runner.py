@@ -17,12 +17,13 @@ from judge.evaluation.measure import measure_unit
 from judge.evaluation.observe import ExecutionTarget, UnitStorage, fault_end, observe_unit
 from judge.evaluation.plan import Planned, Step, Unit, next_step
 from judge.evaluation.quarantine import MIN_SUBMISSIONS, Quarantine, bad_datasets, bad_gpus
+from judge.evaluation.train import join_trainings, observe_training, trainings_left
 from judge.evaluation.unit_report import Did, UnitReport, line_of
 from judge.records.attempts import MAX_DEATHS, MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.records.records import End, Origin, Result
 from sandbox.drivers.gpu import hold_gpu
 from sandbox.events import Event, emit
-from sandbox.verdict import FaultCause, JudgeFault
+from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.progress import Reporter
 
 WAIT_S = 0.5
@@ -101,7 +102,7 @@ class Runner:
                 case Step.DONE:
                     return self._report(unit, Did.NOTHING)
                 case Step.MEASURE if planned.history.end:
-                    with self.reporter.unit(f"{unit.submission.id} {unit.task.name}"):
+                    with self.reporter.unit(f"{unit.submission.id} {unit.name}"):
                         return self._measure(unit, planned.history.end, Did.MEASURED)
                 case _:
                     return self._observe(unit)
@@ -133,7 +134,7 @@ class Runner:
                     continue
             if unit.testset.name in self._datasets:
                 return self._quarantined(unit, self._datasets[unit.testset.name])
-            waits = waits_for(unit, self.place.store)
+            waits = waits_for(unit, self.place.store) or self._waits_for_trainings(unit)
             if waits:
                 return self._report(unit, Did.WAITS, sentence=waits)
             over = self.budget.refuses(unit.prefix) if self.budget else None
@@ -144,6 +145,13 @@ class Runner:
                 return self._measure(unit, end, Did.OBSERVED)
             retry = False
         return self._report(unit, Did.ELSEWHERE)
+
+    def _waits_for_trainings(self, unit: Unit) -> str:
+        """Why a training, or a task of trainings, cannot be observed now; empty if it can."""
+        if unit.training and self.observe_only:
+            return "a trainer learns from labels: judge it on a machine that has them, without --observe-only"
+        left = trainings_left(unit, self.place.store)
+        return f"{left} of its {len(unit.parts)} trainings have no end yet" if left else ""
 
     def _try(self, unit: Unit, history: History) -> End | None:
         """One attempt; None if another judge claimed it first.
@@ -172,11 +180,16 @@ class Runner:
         claimed = claim(self.place.store, unit.prefix, attempts, self.beat_s)
         if claimed is None:
             return None
-        with claimed, self.reporter.unit(f"{unit.submission.id} {unit.task.name}") as progress:
+        with claimed, self.reporter.unit(f"{unit.submission.id} {unit.name}") as progress:
             try:
                 if attempts and attempts[-1].end is None:
                     target.driver.reap()  # the containers of the dead judge whose claim is taken over
-                end = observe_unit(unit, target, self.place, claimed, progress)
+                if unit.training:
+                    end = observe_training(unit, unit.training, target, self.place, claimed)
+                elif unit.parts:
+                    end = join_trainings(unit, target, self.place, claimed)
+                else:
+                    end = observe_unit(unit, target, self.place, claimed, progress)
                 self._spoilt.clear()
                 return end
             except JudgeFault as fault:
@@ -187,7 +200,7 @@ class Runner:
                 end = fault_end(claimed, fault, target.origin)
                 claimed.write_end(end)
                 self._stop_if_it_goes_on(unit, fault)
-        self.reporter.say(f"! {unit.submission.id} {unit.task.name}: this machine: {end.fault}: {end.sentence}")
+        self.reporter.say(f"! {unit.submission.id} {unit.name}: this machine: {end.fault}: {end.sentence}")
         self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
         self._update_quarantine()
         self.machine.look_at_engine()
@@ -229,6 +242,8 @@ class Runner:
         self._datasets, self._gpus = datasets, gpus
 
     def _measure(self, unit: Unit, end: End, did: Did) -> UnitReport:
+        if unit.training:
+            return self._report(unit, did, verdict=end.verdict, sentence=end.sentence)
         if self.observe_only and end.observation is not None:
             return self._report(unit, Did.UNMEASURED, sentence="observed; to be measured on a machine with the labels")
         result = measure_unit(unit, end, self.place)
@@ -258,14 +273,15 @@ class Runner:
         did: Did,
         result: Result | None = None,
         *,
+        verdict: Verdict | None = None,
         fault: FaultCause | None = None,
         sentence: str = "",
     ) -> UnitReport:
         return UnitReport(
             submission=unit.submission.id,
-            task=unit.task.name,
+            task=unit.name,
             did=did,
-            verdict=result.verdict if result else None,
+            verdict=result.verdict if result else verdict,
             fault=fault,
             sentence=result.sentence if result else sentence,
         )

@@ -19,11 +19,11 @@ class Did(StrEnum):
     ELSEWHERE = "elsewhere"  # another judge works on it
     UNMEASURED = "unmeasured"  # observed here; another machine has the labels
     LEFT = "left"  # not started: it should end after the budget
-    WAITS = "waits"  # not started: a timing is compared with answers that are not there yet
+    WAITS = "waits"  # not started: it needs what other units answer, which is not there yet
 
 
 class UnitReport(Record):
-    """The report about one unit."""
+    """The report about one unit; `task` names its training, too."""
 
     submission: str
     task: str

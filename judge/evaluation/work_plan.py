@@ -10,7 +10,7 @@ from pathlib import Path
 from judge.config import UsageError
 from judge.data.datasets import check_kind, is_there
 from judge.data.testset import TestSet, read_testset
-from judge.evaluation.estimate import Cost, cost_of, speed_of
+from judge.evaluation.estimate import Cost, cost_of, speed_of, training_cost
 from judge.evaluation.judged_answers import answers_with_forces, is_timed, with_labelled
 from judge.evaluation.plan import Circumstances, Planned, Step, TaskUnits, Unit, make_plan
 from judge.evaluation.request import Request, Scope, scope_of
@@ -54,13 +54,18 @@ class WorkPlan:
 
     def work(self, planned: Planned) -> Work:
         """The work of the model in a unit; nothing if it is done, or waits for a person."""
-        return self.works[planned.unit.task.name] if planned.step in (Step.OBSERVE, Step.OPEN) else NOTHING
+        asked = planned.step in (Step.OBSERVE, Step.OPEN) and not (planned.unit.parts or planned.unit.training)
+        return self.works[planned.unit.task.name] if asked else NOTHING
 
     def cost(self, planned: Planned) -> Cost:
         """The expected time of a unit; measuring alone counts as 0."""
         if planned.step not in (Step.OBSERVE, Step.OPEN):
             return Cost(0.0)
         unit = planned.unit
+        if unit.parts:
+            return Cost(0.0)  # its trainings are units, too
+        if unit.training:
+            return training_cost(unit.training.wall_s, speed_of(unit.submission.preflight))
         n_sessions = 2 if isinstance(unit.kind, Rechecking) else 1
         return cost_of(self.work(planned), speed_of(unit.submission.preflight), unit.task.time_limit_s, n_sessions)
 
@@ -84,7 +89,8 @@ def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
         if request.rounds is not None:
             units = [unit for unit in units if task_of(unit) in request.rounds]
         facts = scope.cache.facts(dict.fromkeys(unit.submission.id for unit in units))
-        plan = _compared(data, scope, _plan_from_facts(facts.values(), units, request.retry_held))
+        with_parts = [each for unit in units for each in (*unit.parts, unit)]
+        plan = _compared(data, scope, _plan_from_facts(facts.values(), with_parts, request.retry_held))
     works = read_works(data, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
     return WorkPlan(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from judge.records.strict_json import canonical_json
@@ -17,6 +18,7 @@ from sandbox.limits import Limits
 from sandbox.verdict import Verdict
 from tasks.datasets.card import D3
 from tasks.kind import Parameters
+from tasks.learning.training import Training
 from tasks.model.dispersion import DISPERSION_VERSION
 
 
@@ -119,6 +121,21 @@ def result_keys(
         "failed_share": failed_share,
     }
     return OpenHash(fields, "observation")
+
+
+def training_key(asked: str, training: Training, labels_sha256: str, guest: str) -> str:
+    """The key of one training and of the answers of its model: a hash of all that can change them.
+
+    Args:
+        asked: an observation's key for the same image and structures, without parameters.
+        guest: version of the guest of trainings.
+    """
+    return hash_of({"asked": asked, "training": asdict(training), "labels": labels_sha256, "guest": guest})
+
+
+def joined_key(observation_key: str, trainings: Sequence[str]) -> str:
+    """The key of the answers of all trainings of a task, from their keys and that of the task."""
+    return hash_of({"observation": observation_key, "trainings": list(trainings)})
 
 
 def _round(number: int) -> dict[str, int]:

@@ -73,17 +73,23 @@ def _end_3(fields: Fields) -> Fields:
     return {**fields, "schema_version": 3}
 
 
+def _end_4(fields: Fields) -> Fields:
+    """Version 4: an end names the model that a trainer left."""
+    return {**fields, "schema_version": 4}
+
+
 class End(Record):
     """`…/<n>/end.json`: the end of an attempt. Exactly one of `verdict` and `fault` is set.
 
     Args:
+        model: sha256 of what a trainer left, see `judge.records.model_file`; None if nothing was trained.
         resumed: whether the observation went on from where an interrupted one had come to.
         phase: the last phase that the attempt reached, see `sandbox.evidence.Phase`; empty if it is not known.
         culprit: the faulty resource of a fault, if other attempts may fail because of it: `gpu UUID` or `dataset NAME`.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _end_2, 2: _end_3}
-    schema_version: Literal[3] = 3
+    upgrades: ClassVar[Upgrades] = {1: _end_2, 2: _end_3, 3: _end_4}
+    schema_version: Literal[4] = 4
     owner: str
     ended: AwareDatetime
     verdict: Verdict | None = None
@@ -92,6 +98,7 @@ class End(Record):
     phase: str = ""
     culprit: str = ""
     observation: str | None = None
+    model: str | None = None
     peaks: Peaks | None = None
     resumed: bool = False
     origin: Origin = Origin()

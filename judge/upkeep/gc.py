@@ -1,8 +1,8 @@
 """Finds garbage: what no record refers to. What an attempt or result refers to is kept, whether it counts or not.
 
-An observation is stored before the end that names it. So observations are listed before attempts are read. None is
-removed while the judge of an open attempt may be alive. None is removed either if an attempt was claimed after the
-attempts were read: its observation may have the same bytes as one that had no reference a moment ago.
+An observation or a trained model is stored before the end that names it. So these are listed before attempts are read.
+None is removed while the judge of an open attempt may be alive. None is removed either if an attempt was claimed after
+the attempts were read: its observation may have the same bytes as one that had no reference a moment ago.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from judge.records.attempts import History, read_histories, submission_of
+from judge.records.model_file import model_path
 from judge.records.observation_file import observation_path
 from judge.records.process_identity import is_surely_gone
 from judge.records.records import Result
@@ -35,11 +36,15 @@ class GarbageKind(StrEnum):
     """The kinds of garbage."""
 
     OBSERVATION = "observation"
+    MODEL = "trained model"
     ITEMS = "items table"
     TEMPORARY = "temporary file"
     CHECKPOINT = "checkpoint"
     SESSION = "session folder"
     IMAGE = "image"
+
+
+_REFERRED = {GarbageKind.OBSERVATION: "observations/", GarbageKind.MODEL: "models/"}
 
 
 @dataclass(frozen=True)
@@ -95,14 +100,14 @@ def _claims(store: Store) -> frozenset[str]:
 
 
 def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAttempts]:
-    """The observations without a reference from an end or a result, and all attempts.
+    """The observations and trained models without a reference from an end or a result, and all attempts.
 
-    No observation while the judge of an open attempt may be alive: an observation may be stored, and its end not yet.
+    None while the judge of an open attempt may be alive: an observation may be stored, and its end not yet.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
     """
-    stored = list(store.list("observations/"))
+    stored = [(kind, key) for kind, room in _REFERRED.items() for key in store.list(room)]
     attempts = read_attempts(store)
     if attempts.living:
         return (), attempts
@@ -110,6 +115,7 @@ def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAtt
     results = [read_record(store, key, Result) for key in store.list("results/") if key.endswith(_RESULT)]
     named = {end.observation for end in ends} | {result.provenance.observation for result in results}
     kept = {observation_path(digest) for digest in named if digest}
+    kept |= {model_path(end.model) for end in ends if end.model}
 
     def remove(key: str) -> bool:
         if _claims(store) - attempts.claims:
@@ -117,8 +123,8 @@ def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAtt
         store.delete(key)
         return True
 
-    unnamed = [key for key in stored if key not in kept]
-    return tuple(Garbage(GarbageKind.OBSERVATION, k, _size(store, k), partial(remove, k)) for k in unnamed), attempts
+    unnamed = [(kind, key) for kind, key in stored if key not in kept]
+    return tuple(Garbage(kind, key, _size(store, key), partial(remove, key)) for kind, key in unnamed), attempts
 
 
 def items_without_result(store: Store) -> tuple[Garbage, ...]:

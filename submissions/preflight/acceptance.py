@@ -55,6 +55,7 @@ def make_submission(
             architecture=image.architecture,
             size_bytes=image.size_bytes,
             driver=image.driver,
+            trainer=image.trainer,
         ),
         arrival=arrival or Arrival(),
         preflight=report,

@@ -138,7 +138,7 @@ class World:
             id=submission_id(name, image.id),
             created=utc_now(),
             card=card,
-            image=ImageRecord(reference=image.reference, id=image.id, driver=image.driver),
+            image=ImageRecord(reference=image.reference, id=image.id, driver=image.driver, trainer=image.trainer),
             preflight=PreflightReport(checks=()),
         )
         key = f"submissions/{submission.id}/submission.json"
@@ -168,17 +168,22 @@ class World:
         common = Circumstances(guest_version(), limits or self.settings.limits, "this machine")
         return TaskUnits(chosen, kind, testset, common).unit(submission)
 
-    def run_unit(self, unit: Unit, retry_held: bool = False) -> UnitReport:
-        """Observes and measures `unit` as `judge evaluate` does, in this process."""
+    def run_unit(self, unit: Unit, retry_held: bool = False, with_parts: bool = True) -> UnitReport:
+        """Observes and measures `unit` as `judge evaluate` does, in this process.
+
+        Args:
+            with_parts: its trainings are run before it.
+        """
         machine = Machine(
             open_sandbox=lambda: ProcessDriver(RunDir(self.settings.run_dir)),
             hardware=lambda gpu: "this machine",
             gpus=(),
             say=lambda line: None,
         )
-        plan = make_plan([unit], {unit.prefix: read_history(self.store, unit.prefix)}, self.store.exists, retry_held)
-        (report,) = self._runner(machine, retry_held).run(plan)
-        return report
+        units = [*(unit.parts if with_parts else ()), unit]
+        histories = {each.prefix: read_history(self.store, each.prefix) for each in units}
+        plan = make_plan(units, histories, self.store.exists, retry_held)
+        return self._runner(machine, retry_held).run(plan)[-1]
 
     def run_plan_on(self, machine: Machine, *submissions: Submission) -> list[UnitReport]:
         """Judges `submissions` in all tasks of the suite on `machine`, in this process."""

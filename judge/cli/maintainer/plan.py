@@ -127,7 +127,7 @@ def _unit_hours(work_plan: WorkPlan, planned: Planned, cost: Cost) -> UnitHours:
     work = work_plan.work(planned)
     return UnitHours(
         submission=planned.unit.submission.id,
-        task=planned.unit.task.name,
+        task=planned.unit.name,
         mlipaudit=planned.unit.task.mlipaudit,
         step=planned.step,
         frames=work.frames,

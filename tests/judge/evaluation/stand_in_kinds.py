@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from judge.records.records import Result
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import HostTooNoisy, Observation, Parameters, Traits, Watch, Work
+from tasks.learning.training import FailedTraining, Training, part_of
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
@@ -138,3 +140,30 @@ class Breaks(Energies):
         if self.errors:
             raise self.errors.pop(0)
         return super().observe(structures, parameters, model, watch)
+
+
+class LearningKind(Energies):
+    """A kind of three trainings on 10 and 20 frames, whose measurement is the number of trained models that answered.
+
+    A model that cannot be trained is asked as `Energies` asks.
+    """
+
+    name: str = "learning"
+
+    def trainings(self, parameters: Any) -> Sequence[Training]:
+        return [
+            Training(f"n{n}-s{seed}", (), 0.0, 0.9, n, (), 3, seed, wall_s=3.0)
+            for seed, n in ((1, 10), (1, 20), (2, 10))
+        ]
+
+    def measure(
+        self, observation: Observation, dataset: Dataset, parameters: Any, label_set: str | None
+    ) -> Measurement:
+        if "energy" in observation.arrays:
+            return super().measure(observation, dataset, parameters, label_set)
+        parts = [part_of(observation, training.name) for training in self.trainings(parameters)]
+        causes = np.array([part.cause if isinstance(part, FailedTraining) else 0 for part in parts], np.int8)
+        names = [training.name for training in self.trainings(parameters)]
+        items = Items(names, [""] * 3, names, causes, {})
+        count = Metric(float((causes == 0).sum()), "", 3, int((causes != 0).sum()))
+        return Measurement({"answered": count}, items, dict(observation.notes))
