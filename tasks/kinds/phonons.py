@@ -14,8 +14,9 @@ of another: without the subtraction a constant force would look like a response.
 subtraction changes nothing.
 
 With the parameter `spectrum`, two more frequencies are measured, the mean over the mesh and the lowest commensurate one
-[K], and `stability_f1`, how well crystals with imaginary frequencies are told from the others: the F1 score of "it has
-some", beyond the tolerance, against the lowest frequency of the reference. An unstable crystal then has these two.
+[K], and `stability_f1`, how well stable crystals are told from those with imaginary frequencies: the F1 score of "it is
+stable", its lowest frequency above minus the tolerance, against the lowest frequency of the reference, as ML-PEG has it
+at commit 6a03c7a. An unstable crystal then has the two frequencies.
 Where references have `bands`, `band_mae` is the mean error of the frequencies over the Brillouin zone [K].
 
 Failure cost: if the relaxation or any supercell of a crystal fails (also for lack of memory), the item has that cause;
@@ -105,7 +106,7 @@ class Phonons(CrystalKind):
 
     name: str = "phonons"
     observe_version: int = 1
-    measure_version: int = 2
+    measure_version: int = 3
     parameters: type[Parameters] = PhononsParameters
     properties = PROPERTIES
     traits: Traits = Traits(
@@ -118,7 +119,7 @@ class Phonons(CrystalKind):
             *(p.metric for p in PROPERTIES),
             *(replace(p.metric, scored=False) for p in SPECTRUM),
             KindMetric(BANDS, "Frequencies over the Brillouin zone, mean absolute error", "K"),
-            KindMetric(STABILITY_F1, "F1 score of imaginary frequencies", "", Better.HIGHER),
+            KindMetric(STABILITY_F1, "F1 score of stable crystals", "", Better.HIGHER),
         ),
         baseline=KindBaseline("Answers zero", "A trivial model that answers zero everywhere."),
     )
@@ -269,17 +270,17 @@ def property_values(quantities: Vibrations, properties: Sequence[CrystalProperty
 
 
 def stability_f1(predicted: Float, reference: Float, threshold: float) -> Metric | None:
-    """The F1 score of a lowest frequency below `threshold`; None if no crystal has one at the reference.
+    """The F1 score of a lowest frequency above `threshold`; None if no crystal has one at the reference.
 
     Args:
         predicted: (k,) NaN where a crystal failed: in the penalised value it is wrong.
         reference: (k,) NaN where it has none.
     """
     known = np.isfinite(reference)
-    failed, positive = ~np.isfinite(predicted[known]), reference[known] < threshold
+    failed, positive = ~np.isfinite(predicted[known]), reference[known] > threshold
     if not positive.any():
         return None
-    said = np.where(failed, ~positive, predicted[known] < threshold)
+    said = np.where(failed, ~positive, predicted[known] > threshold)
 
     def f1(chosen: Bool) -> float:
         hits, wrong = (said & positive)[chosen].sum(), (said != positive)[chosen].sum()

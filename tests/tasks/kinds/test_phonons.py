@@ -283,13 +283,29 @@ def test_frequencies_over_the_brillouin_zone_by_hand() -> None:
 
 
 def test_the_f1_score_by_hand() -> None:
-    reference = np.array([-9.0, -9.0, 9.0, 9.0, np.nan])
+    reference = np.array([9.0, 9.0, -9.0, -9.0, np.nan])
     # One hit, one missed, one false alarm.
-    assert f1(np.array([-9.0, 9.0, -9.0, 9.0, -9.0]), reference) == (0.5, 0.5)
+    assert f1(np.array([9.0, -9.0, 9.0, -9.0, 9.0]), reference) == (0.5, 0.5)
     # The hit failed: nothing is left to find but what was missed; failed ones are wrong in the penalised value.
-    assert f1(np.array([np.nan, 9.0, 9.0, 9.0, 9.0]), reference) == (0.0, 0.0)
-    assert f1(np.array([-9.0, -9.0, np.nan, 9.0, 9.0]), reference) == (1.0, pytest.approx(4 / 5))
-    assert stability_f1(reference, np.array([9.0] * 5), 0.0) is None
+    assert f1(np.array([np.nan, -9.0, -9.0, -9.0, -9.0]), reference) == (0.0, 0.0)
+    assert f1(np.array([9.0, 9.0, np.nan, -9.0, -9.0]), reference) == (1.0, pytest.approx(4 / 5))
+    assert stability_f1(reference, np.array([-9.0] * 5), 0.0) is None
+
+
+def test_the_f1_score_is_of_stable_crystals_as_ml_peg_has_it() -> None:
+    """Nine stable crystals and one unstable: the formula of ML-PEG by hand, at its threshold of −0.05 THz."""
+    threshold, reference = -0.05 * 47.99, np.array([50.0] * 9 + [-100.0])
+    for predicted, hits, wrong in (
+        (np.full(10, 50.0), 9, 1),  # the unstable one was missed
+        (np.array([-50.0] + [50.0] * 8 + [-100.0]), 8, 1),
+        (np.array([-2.3] + [50.0] * 8 + [-2.5]), 9, 0),  # at either side of the threshold
+    ):
+        metric = stability_f1(predicted, reference, threshold)
+        assert metric is not None
+        assert metric.value == metric.charged == pytest.approx(2 * hits / (2 * hits + wrong))
+    only_stable = stability_f1(reference[:9], reference[:9], threshold)
+    assert only_stable is not None
+    assert only_stable.value == 1.0
 
 
 def f1(predicted: Any, reference: Any) -> tuple[Any, Any]:
