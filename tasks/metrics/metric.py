@@ -9,6 +9,9 @@ from pydantic import ConfigDict, Field
 
 # The note of a result that names its references of equal standing.
 EQUAL_REFERENCES = "references of equal standing"
+# How far above the uncertainty of the references an error may lie, relative to it: one of two references, rounded as it is
+# stored and fitted to energies again, would else lie farther from their mean than itself.
+ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,12 @@ class Metric:
     def at_reference_uncertainty(self) -> bool:
         """Whether the model cannot be told from the references, failures penalised."""
         value = self.value if self.charged is None else self.charged
-        return value is not None and self.reference_uncertainty is not None and value <= self.reference_uncertainty
+        return value is not None and at_most(value, self.reference_uncertainty)
+
+
+def at_most(value: float, uncertainty: float | None) -> bool:
+    """Whether an error is not above the uncertainty of the references, but for rounding; False if it is not known."""
+    return uncertainty is not None and value <= uncertainty * (1 + ROUNDING)
 
 
 @dataclass(frozen=True)

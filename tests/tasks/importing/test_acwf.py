@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ def test_codes_against_the_all_electron_mean(
     # FLEUR and WIEN2k are as far from their mean: the uncertainty is that of either.
     if code in ("fleur", "wien2k-dk_0.06"):
         assert v0.value == pytest.approx(v0.reference_uncertainty, rel=1e-3)
+        assert all(metric.at_reference_uncertainty for name, metric in metrics.items() if name != "force_mae")
     else:
         assert v0.value > v0.reference_uncertainty
         assert not any(metric.at_reference_uncertainty for metric in metrics.values())
@@ -114,6 +116,9 @@ def test_the_published_layout(tmp_path: Path) -> None:
     metric = measured.metrics["v0_mae_percent"]
     assert metric.value == pytest.approx(100 * 0.1 / 12.0, rel=1e-3)
     assert metric.reference_uncertainty == pytest.approx(100 * 0.1 / 12.0)
+    assert metric.at_reference_uncertainty
+    above = replace(metric, charged=1.002 * metric.reference_uncertainty)
+    assert not above.at_reference_uncertainty
 
 
 @pytest.mark.parametrize(
