@@ -51,6 +51,7 @@ _COMMANDS = {
     "show": "maintainer.show",
     "gc": "maintainer.gc",
     "rejudge": "maintainer.rejudge",
+    "trainings": "maintainer.trainings",
     "withdraw": "maintainer.decisions",
     "disqualify": "maintainer.decisions",
     "reinstate": "maintainer.decisions",

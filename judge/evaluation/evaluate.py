@@ -78,7 +78,7 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
     key = None if request.observe_only else workspace.signing_key(reporter.say)
     runner = Runner(
         place=UnitStorage(work.store, workspace.data, key, settings.log.parent / "solutions"),
-        machine=_machine(settings, work, reporter),
+        machine=this_machine(settings, work, reporter),
         reporter=reporter,
         beat_s=settings.beat_s,
         watch=DeathWatch(work.store, settings.dead_after_s),
@@ -108,7 +108,7 @@ def _budget(seconds: float, work: WorkPlan) -> Budget:
     return Budget(seconds, {planned.unit.prefix: work.cost(planned).seconds for planned in work.plan})
 
 
-def _machine(settings: JudgeSettings, work: WorkPlan, reporter: Reporter) -> Machine:
+def this_machine(settings: JudgeSettings, work: WorkPlan, reporter: Reporter) -> Machine:
     """This machine, as the run of `work` uses it."""
 
     def hardware(gpu: Gpu | None) -> str:

@@ -1,0 +1,61 @@
+"""`judge trainings`: the trained models of submissions, and with --ask-again whether they still answer the same."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from judge.audit.kept_models import KeptTraining, kept_trainings
+from judge.cli.maintainer.request_options import make_request
+from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
+from judge.cli.output import print_json
+from judge.workspace import open_workspace
+from submissions.progress import Reporter
+from submissions.tables import plain_table, table_console
+
+SHORT = 12  # digits of a hash that a table shows
+SAME = 1e-4  # eV and eV/Å: what another order of sums changes in single precision
+
+
+def trainings_command(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions; none for all")] = None,
+    suite: SuiteName = None,
+    task: Tasks = None,
+    gpus: Gpus = "",
+    driver: Drivers = None,
+    skip_missing: SkipMissing = False,
+    ask_again: Annotated[bool, typer.Option("--ask-again", help="ask each kept model once more, and compare")] = False,
+    as_json: Json = False,
+) -> None:
+    """Lists trainings and their kept models. Stores nothing. Exit status 1 if a model answers differently."""
+    request = make_request(ids, suite, task, gpus, driver, skip_missing)
+    console = table_console(stderr=as_json)
+    found = list(kept_trainings(open_workspace(), request, Reporter(Console(stderr=as_json)), ask_again))
+    changed = [training for training in found if ask_again and training.answered and not _is_same(training)]
+    if as_json:
+        print_json({"trainings": [training.model_dump(mode="json") for training in found], "changed": len(changed)})
+    elif not found:
+        console.print("There are no trainings: no submission with a trainer, or no task that trains.")
+    else:
+        _show(console, found, ask_again)
+    raise typer.Exit(1 if changed else 0)
+
+
+def _is_same(training: KeptTraining) -> bool:
+    return training.largest_change is not None and training.largest_change <= SAME
+
+
+def _show(console: Console, found: list[KeptTraining], asked: bool) -> None:
+    change = ("largest change",) if asked else ()
+    table = plain_table("submission", "task", "training", "verdict", "model", *change, numbers=change)
+    for each in found:
+        changes = (("" if each.largest_change is None else f"{each.largest_change:.2g}"),) if asked else ()
+        verdict = f"{each.verdict}" if each.verdict else "not trained yet"
+        table.add_row(each.submission, each.task, each.training, verdict, each.model[:SHORT], *changes)
+    console.print(table)
+    for each in found:
+        if (each.verdict and not each.answered) or (asked and each.answered and each.largest_change is None):
+            console.print(f"{each.submission} {each.task} {each.training}: {escape(each.sentence)}", soft_wrap=True)
