@@ -138,7 +138,7 @@ class ImageRecord(Record):
     Args:
         reference: the author's name for it.
         mirror: `name@sha256:…` in the judge's own registry, from which it can be pulled; empty for local images.
-        trainer: `module:train`, from its label; empty, and not stored, if it cannot be trained.
+        trainer: `module:train`, from its label; empty if it cannot be trained.
     """
 
     reference: str
@@ -148,7 +148,7 @@ class ImageRecord(Record):
     architecture: str = ""
     size_bytes: int = 0
     driver: Literal["docker", "process"] = "docker"
-    trainer: str = Field("", exclude_if=lambda trainer: not trainer)
+    trainer: str = ""
 
 
 class Check(Record):
@@ -222,11 +222,16 @@ def _submission_3(fields: Fields) -> Fields:
     return {**fields, "schema_version": 3}
 
 
+def _submission_4(fields: Fields) -> Fields:
+    """Version 4 adds the image's trainer, which has a default."""
+    return {**fields, "schema_version": 4}
+
+
 class Submission(Record):
     """One image, submitted once."""
 
-    upgrades: ClassVar[Upgrades] = {1: _submission_2, 2: _submission_3}
-    schema_version: Literal[3] = 3
+    upgrades: ClassVar[Upgrades] = {1: _submission_2, 2: _submission_3, 3: _submission_4}
+    schema_version: Literal[4] = 4
     id: str
     created: AwareDatetime
     author: str = ""

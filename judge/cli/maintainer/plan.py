@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Annotated
 
@@ -37,6 +38,7 @@ class UnitHours(Record):
 
     Args:
         mlipaudit: the benchmarks of MLIPAudit that the task is part of.
+        trainings: how many are left to be run; their time is that of the unit.
         seconds: [s]; None if it is not known.
         limited: whether it will run into the time limit of its task.
     """
@@ -44,6 +46,7 @@ class UnitHours(Record):
     submission: str
     task: str
     mlipaudit: tuple[str, ...] = ()
+    trainings: int = 0
     step: Step
     frames: float
     atoms: float
@@ -110,7 +113,12 @@ def forecast_of(work_plan: WorkPlan) -> Forecast:
     for _, group in groupby(work_plan.plan, key=lambda planned: planned.unit.submission.id):
         plan = list(group)
         costs = [work_plan.cost(planned) for planned in plan]
-        units += [_unit_hours(work_plan, planned, cost) for planned, cost in zip(plan, costs, strict=True)]
+        open_trainings = {p.unit.prefix: cost for p, cost in zip(plan, costs, strict=True) if _is_open_training(p)}
+        units += [
+            _unit_hours(work_plan, planned, cost, open_trainings)
+            for planned, cost in zip(plan, costs, strict=True)
+            if planned.unit.training is None
+        ]
         submissions.append(_submission_hours(plan[0].unit.submission, costs))
     return Forecast(
         suite=work_plan.suite.name,
@@ -123,12 +131,21 @@ def forecast_of(work_plan: WorkPlan) -> Forecast:
     )
 
 
-def _unit_hours(work_plan: WorkPlan, planned: Planned, cost: Cost) -> UnitHours:
+def _is_open_training(planned: Planned) -> bool:
+    return planned.unit.training is not None and planned.step in (Step.OBSERVE, Step.OPEN)
+
+
+def _unit_hours(work_plan: WorkPlan, planned: Planned, cost: Cost, open_trainings: Mapping[str, Cost]) -> UnitHours:
+    """The estimate for one task; that of its trainings is part of it."""
     work = work_plan.work(planned)
+    trainings = [open_trainings[part.prefix] for part in planned.unit.parts if part.prefix in open_trainings]
+    if planned.unit.parts:
+        cost = Cost(total_of(trainings).seconds)
     return UnitHours(
         submission=planned.unit.submission.id,
-        task=planned.unit.name,
+        task=planned.unit.task.name,
         mlipaudit=planned.unit.task.mlipaudit,
+        trainings=len(trainings),
         step=planned.step,
         frames=work.frames,
         atoms=work.atoms,
@@ -171,8 +188,9 @@ def _units_table(units: list[UnitHours]) -> Table:
     for unit in units:
         benchmarks = (", ".join(unit.mlipaudit),) if of_mlipaudit else ()
         sizes = (f"{unit.frames:,.0f}", f"{unit.atoms:,.0f}") if unit.frames else ("", "")
+        to_do = f"{unit.trainings} trainings" if unit.trainings else unit.step
         limit = " (limit)" if unit.limited else ""
-        table.add_row(unit.submission, unit.task, *benchmarks, unit.step, *sizes, _time(unit.seconds) + limit)
+        table.add_row(unit.submission, unit.task, *benchmarks, to_do, *sizes, _time(unit.seconds) + limit)
     return table
 
 

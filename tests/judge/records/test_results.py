@@ -120,7 +120,7 @@ def test_what_is_held_is_named(world: World) -> None:
 def test_a_broken_record_is_named(world: World) -> None:
     submission = world.submit("emt")
     key = f"submissions/{submission.id}/submission.json"
-    world.store.put(key, world.store.get(key).replace(b'"schema_version":3', b'"schema_version":7'))
+    world.store.put(key, world.store.get(key).replace(b'"schema_version":4', b'"schema_version":7'))
     with pytest.raises(StoreError, match=f"{key}: schema_version"):
         read_submissions(world.store)
 
