@@ -261,3 +261,14 @@ def test_what_would_be_learned_from_the_last_tenth_is_refused(forty: World) -> N
     late = Training("late", (), 0.2, 0.95, 5, (), 3, 1, 1.0)
     with pytest.raises(ValueError, match=r"training late: stop: what is learned must end at 0.9"):
         training_frames(dataset_of(forty), late)
+
+
+def test_no_word_of_a_trainer_is_kept(forty: World) -> None:
+    """What it prints, raises and names its files would be labels that it learned from."""
+    word = "canary-4711"
+    first = f"print('{word}'); open(out_dir + '/{word}', 'w').close(); import sys; print('{word}', file=sys.stderr)"
+    unit = trained(forty, first, f"raise RuntimeError('{word}')")
+    forty.run_unit(unit)
+    with_word = [key for key in forty.store.list("") if word.encode() in forty.store.get(key)]
+    assert [key.split("/")[0] for key in with_word] == ["models"] * 3
+    assert [end.sentence for end in ends(forty, unit)] == ["Trained: the trainer raised an error or was killed."] * 3
