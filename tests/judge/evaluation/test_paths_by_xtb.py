@@ -28,7 +28,7 @@ from tasks.simulation.reaction_path import BandSettings
 from tasks.simulation.relaxation import Freedom, LastIterate, Relaxation, last_iterate
 from tests.world.session_lock import no_session
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.soak, pytest.mark.timeout(900)]
 
 BAND = BandSettings(n_images=5, end_fmax=0.01, end_steps=100, fmax=0.5, climbing_fmax=0.05)
 BY_ASE = """
