@@ -23,7 +23,7 @@ from scoring.tree import Float, Key
 from tasks.kinds.registry import KINDS
 from tasks.metrics.contributions import Contributing, Contribution
 from tasks.metrics.measurement import Items
-from tasks.metrics.metric import Metric
+from tasks.metrics.metric import ROUNDING, Metric
 
 N_RESAMPLES = 1000
 SEED = 0  # the same records give the same pages
@@ -81,6 +81,22 @@ class ClusterStatistics:
         """By metric of a submission, the number of independent items that it is measured on."""
         return {metric.key: metric.n_independent for metric in self._stats_of(id)}
 
+    def counted(self, id: str, drawn: Mapping[Key, Float]) -> dict[Key, Float]:
+        """The draws of a submission as scores count them: none is below the uncertainty of the references."""
+        least = self._uncertainties(id)
+        return {
+            key: np.where(values <= least[key] * (1 + ROUNDING), least[key], values) if key in least else values
+            for key, values in drawn.items()
+        }
+
+    def _uncertainties(self, id: str) -> dict[Key, float]:
+        return {
+            (result.task, name): metric.reference_uncertainty
+            for result, metrics, _ in self._results[id]
+            for name, metric in metrics.items()
+            if metric.reference_uncertainty is not None
+        }
+
     def key(self, id: str, tree: Node, *others: object) -> str | None:
         """The key of what is computed from a tree and its resamples; None if it must not be kept.
 
@@ -89,7 +105,10 @@ class ClusterStatistics:
         """
         tasks = sorted({leaf.raw.task for leaf in tree.leaves})
         tables, draws = [self._keys.get((id, task), "") for task in tasks], [self._draws.get(task) for task in tasks]
-        return None if None in tables else key_of(METHOD, tree.digest, tables, draws, self._stats[id], *others)
+        least = self._uncertainties(id)
+        stated = [sorted((*key, value) for key, value in least.items())] if least else []
+        stated += [self._stats[id], *others]
+        return None if None in tables else key_of(METHOD, tree.digest, tables, draws, *stated)
 
     def _names(self, scored: ScoredResult) -> bytes:
         """The names of the clusters of a result, as JSON."""

@@ -166,7 +166,8 @@ def _of_release(facts: BenchmarkFacts, task: Task, result: Result, *, penalised:
         scale, whole = (0.01 if is_share else 1.0), (100.0 if unit == PERCENT else 1.0)
         complement = ours.startswith(COMPLEMENT)
         value, uncharged = (_converted(each, scale, whole, complement) for each in (metric.value, metric.uncharged))
-        raw[name] = metric._replace(metric=name, value=value, unit=unit, uncharged=uncharged)
+        same = () if is_share or complement else metric.facts  # these are in the unit of the metric
+        raw[name] = metric._replace(metric=name, value=value, unit=unit, facts=same, uncharged=uncharged)
     return raw
 
 

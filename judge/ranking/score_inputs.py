@@ -22,6 +22,8 @@ from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task
 
+# The fact of a metric that counts as the uncertainty of its references.
+REFERENCE_UNCERTAINTY = "uncertainty of the references"
 DEFAULT_LABELS = ("energy", "force")  # label types of a force-field task that has no results yet
 
 Results = Mapping[tuple[str, str], Result]
@@ -226,9 +228,14 @@ class Judged:
 
 
 def raw_metric(task: str, name: str, metric: Metric, *, penalised: bool) -> RawMetric:
-    """A stored metric as input of a score: with failures penalised, or over the items that succeeded."""
-    value = metric.charged if penalised else metric.value
-    return RawMetric(task, name, value, metric.unit, (), metric.n_items, metric.n_failed, metric.value)
+    """A stored metric as input of a score: over the items that succeeded, or penalised.
+
+    A penalised error within the uncertainty of the references counts as that uncertainty, so that models which the
+    references cannot tell apart have the same score.
+    """
+    value = metric.counted if penalised else metric.value
+    facts = ((REFERENCE_UNCERTAINTY, value),) if penalised and value is not None and value != metric.charged else ()
+    return RawMetric(task, name, value, metric.unit, facts, metric.n_items, metric.n_failed, metric.value)
 
 
 def _runs_of(task: str, items: Items, uncompleted: RunOutcome | None) -> list[Run]:

@@ -79,7 +79,7 @@ def _resampled(
     for (is_ranked, _), (units, group) in missing.items():
         raw, relative = statistics.resampled(group), statistics.relative(group)
         metrics = {
-            id: {leaf.key: drawn[leaf.key] for leaf in tree.leaves if leaf.key in drawn}
+            id: statistics.counted(id, {leaf.key: drawn[leaf.key] for leaf in tree.leaves if leaf.key in drawn})
             for id, tree in group.items()
             for drawn in [{**raw[id], **relative[id]}]
         }

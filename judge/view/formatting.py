@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from judge.ranking.score_inputs import REFERENCE_UNCERTAINTY
 from scoring import RawMetric
 from scoring.intervals import Interval
 from submissions.card.look_alikes import is_link
@@ -16,7 +17,7 @@ NONE = "–"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Facts of a metric that have the unit of the metric.
-_IN_UNIT = frozenset({"baseline", "good", "bad", "tolerance", "reference"})
+_IN_UNIT = frozenset({"baseline", "good", "bad", "tolerance", "reference", REFERENCE_UNCERTAINTY})
 _PREFIXED = {"eV/atom": "meV/atom", "eV/Å": "meV/Å", "eV": "meV"}
 # Marks that reverse or hide the text after them; <bdi> isolates them only if they are closed.
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row
+from judge.ranking.score_inputs import REFERENCE_UNCERTAINTY
 from judge.view.formatting import evidence_words
 from judge.view.score_display import known
 from scoring import RawMetric, Term
@@ -14,7 +15,9 @@ from scoring.intervals import Interval, Uncertainty
 from scoring.names import LAMBENCH, SCORES, of_scheme
 from scoring.tree import Path
 
-_FACTS_OF_A_MODEL = frozenset({"mean", "mean unit", "level of theory of the model", "held against", "success rate"})
+_FACTS_OF_A_MODEL = frozenset(
+    {"mean", "mean unit", "level of theory of the model", "held against", "success rate", REFERENCE_UNCERTAINTY}
+)
 
 
 class Counted(NamedTuple):

@@ -107,7 +107,9 @@ def error_leaf(answers: Answers, task: str, column: str, cap: float | None, floo
     if error.divisor != 1.0:
         facts += (("success rate", error.divisor),)
     limit = math.inf if cap is None else cap
-    return Leaf(error.raw._replace(facts=facts), RelativeError(error.baseline, limit, floor, error.divisor))
+    return Leaf(
+        error.raw._replace(facts=(*facts, *error.raw.facts)), RelativeError(error.baseline, limit, floor, error.divisor)
+    )
 
 
 def is_answered(answers: Answers, task: str, columns: Iterable[str]) -> bool:

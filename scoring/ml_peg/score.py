@@ -171,7 +171,7 @@ def _empty_tree(facts: MlPegFacts, preset: str, flags: Mapping[Key, Mismatch], *
 
 def _measured(node: Node, leaf: Leaf, measured: RawMetric) -> Node:
     """The node of a metric with the value of a model."""
-    facts = leaf.raw.facts
+    facts = (*leaf.raw.facts, *measured.facts)
     if _is_nan(measured):
         measured = measured._replace(value=None)
         facts = (*facts[:N_THRESHOLDS], ("answered", "NaN"), *facts[N_THRESHOLDS:])

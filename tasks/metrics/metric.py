@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field
 
 # The note of a result that names its references of equal standing.
 EQUAL_REFERENCES = "references of equal standing"
-# How far above the uncertainty of the references an error may lie, relative to it: one of two references, rounded as it is
-# stored and fitted to energies again, would else lie farther from their mean than itself.
+# How far above the uncertainty of the references an error may lie, relative to it: one of two references, rounded as it
+# is stored and fitted to energies again, would else lie farther from their mean than itself.
 ROUNDING = 1e-3
 
 
@@ -47,6 +47,12 @@ class Metric:
         """Whether the model cannot be told from the references, failures penalised."""
         value = self.value if self.charged is None else self.charged
         return value is not None and at_most(value, self.reference_uncertainty)
+
+    @property
+    def counted(self) -> float | None:
+        """The penalised value as corrected scores count it: no error counts less than the references' own."""
+        within = self.charged is not None and at_most(self.charged, self.reference_uncertainty)
+        return self.reference_uncertainty if within else self.charged
 
 
 def at_most(value: float, uncertainty: float | None) -> bool:

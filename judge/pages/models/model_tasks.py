@@ -172,10 +172,10 @@ def _metric_row(name: str, metric: Metric, penalised: bool, compared: bool) -> s
 
 
 def _normalised(metric: Metric) -> float | None:
-    """The metric with failures penalised, divided by that of the trivial model."""
-    if metric.charged is None or metric.baseline is None or not is_usable(metric.baseline):
+    """The metric as it is counted, divided by that of the trivial model."""
+    if metric.counted is None or metric.baseline is None or not is_usable(metric.baseline):
         return None
-    return cut(metric.charged / metric.baseline)
+    return cut(metric.counted / metric.baseline)
 
 
 def _shown(value: float | None, stored: str, unit: str = "") -> Markup:
