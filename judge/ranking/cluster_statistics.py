@@ -106,9 +106,8 @@ class ClusterStatistics:
         tasks = sorted({leaf.raw.task for leaf in tree.leaves})
         tables, draws = [self._keys.get((id, task), "") for task in tasks], [self._draws.get(task) for task in tasks]
         least = self._uncertainties(id)
-        stated = [sorted((*key, value) for key, value in least.items())] if least else []
-        stated += [self._stats[id], *others]
-        return None if None in tables else key_of(METHOD, tree.digest, tables, draws, *stated)
+        stated = (sorted((*key, value) for key, value in least.items()),) if least else ()
+        return None if None in tables else key_of(METHOD, tree.digest, tables, draws, *stated, self._stats[id], *others)
 
     def _names(self, scored: ScoredResult) -> bytes:
         """The names of the clusters of a result, as JSON."""

@@ -60,11 +60,12 @@ def test_models_inside_tie_in_all_corrected_scores_and_one_outside_does_not() ->
 def test_intervals_and_ranks_on_resamples_tie_too() -> None:
     moved = page_frame(SUITE, MODELS, results(UNCERTAINTY), n_items=99).board.robustness
     a, b, c = (model.id for model in MODELS)
+    force_field = moved.intervals[FORCE_FIELD]
+    assert force_field[a].score == force_field[b].score != force_field[c].score
+    assert force_field[a].group == force_field[b].group != force_field[c].group
     for key in (FORCE_FIELD, PROPERTY_ERROR):
-        intervals = moved.intervals[key]
-        assert intervals[a].score == intervals[b].score != intervals[c].score
-        assert intervals[a].rank == intervals[b].rank
-        assert intervals[a].group == intervals[b].group != intervals[c].group
+        assert moved.intervals[key][a].rank == moved.intervals[key][b].rank == 1
+        assert moved.intervals[key][c].rank == 3
         assert moved.weights[key][a] == moved.weights[key][b]
 
 
