@@ -81,7 +81,7 @@ class EquationOfStateKind(AsksEachStructure):
 
     name: str = "equation_of_state"
     observe_version: int = 2
-    measure_version: int = 3  # since 3 a flat curve has no equation of state
+    measure_version: int = 4  # since 3 a flat curve has no equation of state, since 4 stiffening is of steps
     parameters: type[Parameters] = EquationOfStateParameters
     traits: Traits = Traits(
         title="equation of state",
@@ -101,7 +101,7 @@ class EquationOfStateKind(AsksEachStructure):
             KindMetric("flips_error", "Turns of the energy more or less than one", ""),
             KindMetric("volume_tortuosity", "Tortuosity of the energy over the volume", ""),
             KindMetric("compression_spearman", "Rank correlation with the volume, compressed", "", Better.LOWER),
-            KindMetric("stiffening_spearman", "Rank correlation of slope and volume, compressed", "", Better.HIGHER),
+            KindMetric("stiffening_spearman", "Rank correlation of steps and volume, compressed", "", Better.HIGHER),
             KindMetric("tension_spearman", "Rank correlation with the volume, expanded", "", Better.HIGHER),
             *ENERGY_PROBES,
         ),

@@ -67,7 +67,8 @@ class ScanShape(NamedTuple):
         tortuosity: the way that the energy goes up and down, over that of a single well with its lowest point in the
             middle.
         compression: rank correlation of volume and energy below the middle.
-        stiffening: of volume and slope of the energy, below the middle.
+        stiffening: of the volume and the steps of the energy between points, below the middle. At equal steps of the
+            cell's lengths those of the volume differ, and a steep well may have a smaller one.
         tension: of volume and energy above the middle.
     """
 
@@ -91,12 +92,11 @@ def scan_shape(volumes: Float, energies: Float) -> ScanShape:
     least = abs(value[0] - value[middle]) + abs(value[-1] - value[middle])
     way = float(np.abs(steps).sum())
     between = (volume[1:] + volume[:-1]) / 2
-    slope = steps / np.diff(volume)
     return ScanShape(
         float(np.count_nonzero(np.diff(moving))),
         way / float(least) if least > 0 else (1.0 if way == 0.0 else np.inf),
         _correlation(volume[:middle], value[:middle]),
-        _correlation(between[:middle], slope[:middle]),
+        _correlation(between[:middle], steps[:middle]),
         _correlation(volume[middle:], value[middle:]),
     )
 

@@ -7,6 +7,7 @@ import pytest
 from ase.units import GPa
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
 from tasks.simulation.birch_murnaghan import EquationOfState, energy
 from tasks.simulation.curve_distances import ScanShape, curve_distance, scan_shape
@@ -63,6 +64,18 @@ VOLUMES = 20.0 * np.linspace(0.8, 1.2, 21) ** 3
 def test_a_well_away_from_the_middle(share: float, tortuosity: float, tension: float) -> None:
     shape = scan_shape(VOLUMES, energy(VOLUMES, eos(20.0 * share, 0.6, 4.5)))
     assert shape == pytest.approx(ScanShape(1.0, tortuosity, -1.0, 1.0, tension), abs=1e-4)
+
+
+@pytest.mark.parametrize(("share", "derivative", "stiffening"), [(1.0, 2.0, 0.866667), (1.1, 2.0, 0.236364)])
+def test_the_stiffening_is_of_the_steps_of_the_energy_as_mlip_arena_has_it(
+    share: float, derivative: float, stiffening: float
+) -> None:
+    """A soft wall: over equal steps of the lengths its slope grows, and the steps of the energy do not."""
+    energies = energy(VOLUMES, eos(20.0 * share, 0.6, derivative))
+    middle, steps = (VOLUMES[1:] + VOLUMES[:-1])[:10] / 2, np.diff(energies)[:10]
+    assert scan_shape(VOLUMES, energies).stiffening == pytest.approx(spearmanr(middle, steps).statistic)
+    assert scan_shape(VOLUMES, energies).stiffening == pytest.approx(stiffening, abs=1e-6)
+    assert spearmanr(middle, steps / np.diff(VOLUMES)[:10]).statistic > stiffening + 0.1
 
 
 def test_shapes_by_hand() -> None:
