@@ -14,12 +14,15 @@ from ase.filters import FrechetCellFilter
 from ase.optimize import BFGS, FIRE, LBFGS
 
 from tasks.kind import Observation, Watch
-from tasks.model.calculator import InProcessCalculator
+from tasks.metrics.metric import Metric
+from tasks.model.calculator import BatchCalculator, InProcessCalculator
 from tasks.structures.frames import Frames
+from tasks.suites.suite import load_suite
 from tests.tasks.kinds.relaxed_sets import (
     KIND,
     TIGHT,
     Biased,
+    Constant,
     carbon_monoxide,
     crystal,
     difference,
@@ -220,6 +223,21 @@ def test_relaxed_energies_have_an_order() -> None:
     )
     with pytest.raises(ValueError, match="own_minimum is of energy_differences alone"):
         parameters(statistics=["own_minimum"])
+
+
+def test_at_the_parameters_of_the_suite_a_model_keeps_the_symmetry_of_its_own_minimum() -> None:
+    """Ordered alloys of EMT, displaced by 0.1 Å, are back in their space groups at a force of 0.05 eV/Å."""
+    (task,) = [task for task in load_suite("materials").tasks if task.name == "formation-energies"]
+    starts = [bulk("Cu", cubic=True, a=3.75), bulk("Pt", "bcc", a=3.0, cubic=True), bulk("Ag", cubic=True)]
+    starts[0].symbols[0], starts[1].symbols[0], starts[2].symbols[[0, 1]] = "Au", "Cu", "Au"
+    data = relaxation_set(starts, [by_ase(start, **FULL) for start in starts])
+
+    def kept(model: BatchCalculator) -> Metric:
+        observed = KIND.observe(data.structures, task.parameters, model, Watch(clock=lambda: 0.0))
+        return KIND.measure(observed, data, task.parameters, None).metrics["symmetry_kept_percent"]
+
+    assert kept(InProcessCalculator(EMT())).value == 100.0
+    assert kept(InProcessCalculator(Constant())).value == 0.0  # it leaves them where they start
 
 
 def test_the_space_group_of_the_reference_is_reached_or_not() -> None:
