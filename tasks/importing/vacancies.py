@@ -3,7 +3,8 @@
 Columns `symbol`, `volume_per_atom` [Å³] and `e_vacform` [eV]; a blank is no reference, and a name that ends in `_mag`
 is of a magnetic calculation, which is left out. A metal is a supercell of 108 atoms (fcc) or 36 (hcp, ideal c/a), and
 the same without its first atom; the formation energy is E(vacancy) − (N − 1)/N E(perfect), each relaxed. Migration
-(column `e_vacmig` [eV]) is a path on which the nearest neighbour moves into the vacancy.
+(column `e_vacmig` [eV]) is a path on which a nearest neighbour moves into the vacancy: the second atom, as MLIP Arena
+has it, which in hcp comes from the next plane. Its cell is that of the stated volume; MLIP Arena relaxes it first.
 
 Source: MLIP Arena (github.com/atomind-ai/mlip-arena at commit 6239aea), after T. Angsten et al., New J. Phys. 16,
 015018 (2014).
@@ -37,6 +38,7 @@ from tasks.importing.labelled_import import with_periodicity
 from tasks.structures.frames import Frames
 
 MAGNETIC = "_mag"
+NEIGHBOUR = 1  # of atom 0, at the distance of nearest neighbours; in hcp of the next plane
 
 
 def import_vacancies(path: Path, card: Card) -> Dataset:
@@ -69,9 +71,8 @@ def import_migration(path: Path, card: Card) -> Dataset:
     for symbol, volume, energy in _rows(path, "e_vacmig"):
         perfect = supercell(symbol, lattice, volume)
         vacancy = perfect[1:]
-        neighbour = int(np.argmin(perfect.get_distances(0, range(1, len(perfect)), mic=True)))
         moved = vacancy.copy()
-        moved.positions[neighbour] += perfect.get_distance(neighbour + 1, 0, mic=True, vector=True)
+        moved.positions[NEIGHBOUR - 1] += perfect.get_distance(NEIGHBOUR, 0, mic=True, vector=True)
         structures |= {f"{symbol} reactant": vacancy, f"{symbol} product": moved}
         reference = {level: PathReference(barrier=energy)}
         rows.append(MinimumEnergyPath(id=symbol, group=lattice, cluster=symbol, path=len(rows), reference=reference))

@@ -58,8 +58,8 @@ KINDS_THEN = {
 }
 # The versions of measurements that went up since, by kind; the judge measures their results again from what is stored.
 # labelled_frames 3, 5: penalised errors of energy have their own shift, where a frame failed or is near its cost.
-# equation_of_state 3: energies that are flat, or flat up to rounding, are NOT_CONVERGED; 4: the shape, which is not in the
-# fixture, is of the steps of the energy.
+# equation_of_state 3: energies that are flat, or flat up to rounding, are NOT_CONVERGED; 4: the shape, which is not
+# in the fixture, is of the steps of the energy.
 # nve 4: dynamics without forces are NO_FORCES.
 # labelled_frames 4, energy_differences 4, energy_profiles 3, compression 3: items have the errors of the trivial model.
 # phonons 3: the F1 score, which the fixture does not have, is of the stable crystals.

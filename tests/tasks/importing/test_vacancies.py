@@ -13,8 +13,10 @@ from ase.optimize import BFGS
 
 from tasks.datasets.card import Card, DatasetError, LabelSet
 from tasks.importing.vacancies import import_migration, import_vacancies, supercell
+from tasks.kinds.reaction_paths import ReactionPaths, ReactionPathsParameters
 from tasks.kinds.relaxed_structures import RelaxedStructures, RelaxedStructuresParameters
 from tasks.model.calculator import InProcessCalculator
+from tasks.suites.suite import load_suite
 
 CARD = Card(
     name="vacancies", version="1", title="Vacancies", domain="Inorganic Materials", periodic=True,
@@ -55,6 +57,34 @@ def test_copper_with_emt_by_hand(tmp_path: Path, run: Any) -> None:
     assert measured.metrics["mae"].value == pytest.approx(abs(expected - 1.07), abs=1e-4)
 
 
+@pytest.mark.parametrize("lattice", ["fcc", "hcp"])
+def test_the_suite_has_the_protocol_of_mlip_arena(lattice: str) -> None:
+    (task,) = [each for each in load_suite("materials").tasks if each.name == f"vacancy-migration-{lattice}"]
+    assert isinstance(task.parameters, ReactionPathsParameters)
+    band = task.parameters.band
+    assert (band.n_images, band.interpolation, band.end_fmax, band.end_steps) == (7, "idpp", 0.05, 500)
+    assert (band.steps, band.climbing_fmax, band.climbing_steps) == (0, 0.05, 500)
+
+
+@pytest.mark.slow
+def test_the_barrier_of_a_vacancy_with_emt_is_that_of_the_inversion_centre(tmp_path: Path, run: Any) -> None:
+    """Half-way between two sites of hcp is a centre of inversion: relaxed from there, the atom stays on the saddle."""
+    path = tmp_path / "hcp.csv"
+    path.write_text("symbol,volume_per_atom,e_vacmig\nCu,11.7,0.7\n")
+    (task,) = [each for each in load_suite("materials").tasks if each.name == "vacancy-migration-hcp"]
+    measured = run(ReactionPaths(), import_migration(path, CARD), InProcessCalculator(EMT()), task.parameters)
+    energies = []
+    for share in (0.0, 0.5):
+        atoms = supercell("Cu", "hcp", 11.7)
+        atoms.positions[1] += share * atoms.get_distance(1, 0, mic=True, vector=True)
+        del atoms[0]
+        atoms.calc = EMT()
+        assert BFGS(atoms, logfile=None).run(fmax=1e-3, steps=500)
+        energies.append(atoms.get_potential_energy())
+    assert measured.metrics["not_converged_percent"].value == 0.0
+    assert measured.metrics["barrier_mae"].value == pytest.approx(abs(energies[1] - energies[0] - 0.7), abs=5e-3)
+
+
 def test_a_supercell_of_hcp_has_the_stated_volume() -> None:
     atoms = supercell("Mg", "hcp", 23.0)
     assert len(atoms) == 36
@@ -93,6 +123,9 @@ def test_the_neighbour_moves_into_the_vacancy(name: str, reference_data: Path) -
         # Nearest neighbours of close packing: the cube root of √2 volumes of an atom.
         assert moved.max() == pytest.approx(np.cbrt(np.sqrt(2) * volume), rel=1e-6)
         assert np.count_nonzero(moved > 1e-9) == 1
+        # In hcp the barrier of the table is of a neighbour in the next plane.
+        hop = (after.positions - before.positions)[moved.argmax()]
+        assert abs(hop[2]) == pytest.approx(np.sqrt(2 / 3 if name.endswith("hcp") else 1 / 2) * moved.max(), rel=1e-6)
         # The vacancy of the one is an atom of the other: each product has the lattice of the crystal.
         pairs = np.triu_indices(len(after), 1)
         apart = [np.sort(atoms.get_all_distances(mic=True)[pairs]) for atoms in (before, after)]
