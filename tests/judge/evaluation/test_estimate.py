@@ -210,6 +210,7 @@ def test_plan_for_a_machine(world: World) -> None:
         "submission": submission.id,
         "task": "copper",
         "mlipaudit": [],
+        "trainings": 0,
         "step": "observe",
         "frames": 6.0,
         "atoms": 48.0,
