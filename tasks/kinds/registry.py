@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from tasks.kind import Kind, Parameters, ScoreFamily, Traits
 from tasks.kinds.compression import Compression
+from tasks.kinds.cross_molecule import CrossMolecule
 from tasks.kinds.diatomics import Diatomics
 from tasks.kinds.dynamics import Dynamics
 from tasks.kinds.elasticity import Elasticity
@@ -24,7 +25,9 @@ from tasks.kinds.nve import Nve
 from tasks.kinds.phonons import Phonons
 from tasks.kinds.reaction_paths import ReactionPaths
 from tasks.kinds.relaxed_structures import RelaxedStructures
+from tasks.kinds.sample_efficiency import SampleEfficiency
 from tasks.kinds.thermal_conductivity import ThermalConductivity
+from tasks.kinds.time_extrapolation import TimeExtrapolation
 from tasks.metrics.kind_metric import Better
 from tasks.physicality.kind import Physicality
 from tasks.timing.efficiency import Efficiency
@@ -165,6 +168,9 @@ KINDS = KindRegistry(
         Dynamics(),
         ReactionPaths(),
         Diatomics(),
+        SampleEfficiency(),
+        TimeExtrapolation(),
+        CrossMolecule(),
         Nve(),
         Efficiency(),
         Physicality(),

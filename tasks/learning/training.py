@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -82,10 +83,13 @@ class Learning(Protocol):
 
 def molecule_indices(frames: Frames) -> dict[tuple[int, ...], Int]:
     """By the atomic numbers of a molecule, the indices of its frames in their order."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for index, (start, stop) in enumerate(zip(frames.offsets[:-1], frames.offsets[1:], strict=True)):
-        groups.setdefault(tuple(frames.numbers[start:stop].tolist()), []).append(index)
-    return {numbers: np.array(indices) for numbers, indices in groups.items()}
+    groups: dict[bytes, list[int]] = {}
+    for index, (start, stop) in enumerate(pairwise(frames.offsets.tolist())):
+        groups.setdefault(frames.numbers[start:stop].tobytes(), []).append(index)
+    return {
+        tuple(np.frombuffer(numbers, frames.numbers.dtype).tolist()): np.array(indices)
+        for numbers, indices in groups.items()
+    }
 
 
 def named_molecules(dataset: Dataset) -> dict[str, Int]:
@@ -127,15 +131,18 @@ def asked_frames(indices: Int, n_asked: int) -> Int:
     return evenly(last, n_asked) if n_asked else last
 
 
-def training_frames(dataset: Dataset, training: Training) -> TrainingFrames:
+def training_frames(dataset: Dataset, training: Training, molecules: Mapping[str, Int] | None = None) -> TrainingFrames:
     """The frames that a training learns from, and those that its model is asked about.
+
+    Args:
+        molecules: as from `named_molecules`, for a caller with many trainings.
 
     Raises:
         ValueError: the data set has no such molecule, or too few frames.
     """
     if not 0 <= training.start < training.stop <= LEARNED_SHARE:
         raise ValueError(f"training {training.name}: stop: what is learned must end at {LEARNED_SHARE} of the time")
-    molecules = named_molecules(dataset)
+    molecules = named_molecules(dataset) if molecules is None else molecules
     unknown = sorted({*training.molecules, *training.asked} - molecules.keys())
     if unknown:
         raise ValueError(f"training {training.name}: {unknown[0]!r} is no group of the data set: {sorted(molecules)}")

@@ -65,8 +65,8 @@ class MetricPart:
     """A metric over a part of the items: one element, or one group. Stored unchanged, like `Metric`.
 
     Args:
-        by: `element` or `group`.
-        name: of the element or group.
+        by: `element` or `group`; `training`, with all its seeds; `window`, a stretch of time.
+        name: of that.
         metric: name of the whole metric.
         value: over the items that succeeded; None if none did.
     """

@@ -15,7 +15,7 @@ SPOKEN_OF = ("README.md", "docs", "judge", "scoring", "submissions", "tasks", "t
 PROJECTS = (
     "LAMBench", "ML-PEG", "MLIPAudit", "MLIP Arena", "matcalc", "ACWF verification",
     "Matbench Discovery", "SAIBench", "TorchSim",
-    "GSCDB137", "GMTKN55", "phonopy", "phono3py", "k_SRME", "ASE", "simple-dftd3", "CHGNet", "tblite",
+    "GSCDB137", "GMTKN55", "phonopy", "phono3py", "k_SRME", "ASE", "simple-dftd3", "dscribe", "CHGNet", "tblite",
     "DeePMD-kit", "MACE", "SevenNet", "Orb", "MatterSim", "FAIRChem",
 )  # fmt: skip
 _VERSION = re.compile(r"\b\d+\.\d+(\.\d+)?\b|\b[0-9a-f]{7}\b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +34,10 @@ from tasks.datasets.rounding import rounded
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.kind import Kind, Observation, Parameters, Watch
 from tasks.kinds.registry import KINDS
+from tasks.learning.training import Learning, joined, training_frames
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
+from tasks.observing.frames_observation import observe_frames
 from tasks.physicality.structures import build_physicality
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, FrameError, Labels, Predictions, Properties
@@ -255,6 +258,42 @@ def diatomics() -> KindExample:
     return example("diatomics", structures, {}, table={"pairs": rows})
 
 
+TRAJECTORY = {"seeds": (1, 2), "wall_s": 5.0, "n_asked": 2}
+
+
+def trajectories(kind: str, formulas: tuple[str, ...], parameters: dict[str, Any]) -> KindExample:
+    """40 frames of each of some clusters, labelled with EMT's own energies and forces and some noise."""
+    rng, structures = np.random.default_rng(4), []
+    for formula in formulas:
+        start = Atoms(formula, [(0, 0, 0), (2.6, 0, 0), (1.3, 2.3, 0), (1.3, 0.8, 2.1)])
+        for _ in range(40):
+            atoms = start.copy()
+            atoms.positions += 0.1 * rng.normal(size=atoms.positions.shape)
+            structures.append(atoms)
+    answer = InProcessCalculator(EMT()).compute(Frames.from_atoms(structures), ("energy", "forces"))
+    forces = answer.forces + 0.1 * rng.normal(size=(len(answer.energy) * 4, 3))
+    labels = Labels(answer.energy + 0.01 * rng.normal(size=len(structures)), forces)
+    made = example(kind, structures, {**TRAJECTORY, **parameters}, labels=labels)
+    groups = tuple(formula for formula in formulas for _ in range(40))
+    table = made.dataset.table.model_copy(update={"group": groups, "cluster": groups})
+    return made._replace(dataset=replace(made.dataset, table=table))
+
+
+def sample_efficiency() -> KindExample:
+    return trajectories("sample_efficiency", ("Cu3Al",), {"sizes": (5, 10, 20)})
+
+
+def time_extrapolation() -> KindExample:
+    parameters = {"starts": (0, 30, 60), "lengths": (30, 90), "sizes": (5, 10)}
+    return trajectories("time_extrapolation", ("Cu3Al",), parameters)
+
+
+def cross_molecule() -> KindExample:
+    formulas = ("Cu3Al", "Cu2Al2", "CuAl3")
+    molecules = {name: {"group": f, "formula": f} for name, f in zip("abc", formulas, strict=True)}
+    return trajectories("cross_molecule", formulas, {"molecules": molecules, "sets": ("a", "ab"), "n_frames": 10})
+
+
 def nve() -> KindExample:
     return example("nve", rattled(4), {"steps": 20, "sample_every": 2, "timestep_fs": 2.0})
 
@@ -321,6 +360,9 @@ EXAMPLES: dict[str, Callable[[], KindExample]] = {
         dynamics,
         reaction_paths,
         diatomics,
+        sample_efficiency,
+        time_extrapolation,
+        cross_molecule,
         nve,
         efficiency,
         physicality,
@@ -356,13 +398,25 @@ class Failing(InProcessCalculator):
 
 
 def observed(example: KindExample, fails: Mapping[int, Cause]) -> tuple[Measurement, int]:
-    """The measurement, and the number of frames that the model got.
+    """The measurement, and the number of frames that the model got; of a kind that trains models, of all of them.
 
     Args:
         fails: why, by the number of a frame in the order they are asked.
     """
     model = Failing(fails)
     watch = Watch(clock=model.clock)
-    observation: Observation = example.kind.observe(example.dataset.structures, example.parameters, model, watch)
+    observation = answers(example, model, watch)
     label_set = PBE if example.dataset.card.label_sets else None
     return example.kind.measure(observation, example.dataset, example.parameters, label_set), model.n_asked
+
+
+def answers(example: KindExample, model: InProcessCalculator, watch: Watch) -> Observation:
+    """The observation of `model`, which stands for each of the trained models of a kind that trains them."""
+    kind, dataset = example.kind, example.dataset
+    if not isinstance(kind, Learning):
+        return kind.observe(dataset.structures, example.parameters, model, watch)
+    parts = {}
+    for training in kind.trainings(example.parameters):
+        asked = training_frames(dataset, training).asked
+        parts[training.name] = observe_frames(dataset.frames.take(asked), ("energy", "forces"), model, watch)
+    return joined(parts)

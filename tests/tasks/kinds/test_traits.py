@@ -95,6 +95,9 @@ def test_what_lambench_counts_of_each_kind_is_what_it_was_published_with() -> No
             "well_depth_mae",
             "wavenumber_mae",
         ),
+        "sample_efficiency": ("force_learning_ratio", "energy_learning_ratio"),
+        "time_extrapolation": ("force_learning_ratio", "energy_learning_ratio"),
+        "cross_molecule": ("force_learning_ratio",),
         "relaxed_structures": ("rmsd", "volume_mape", "mae", "*_mae"),
         "dynamics": (
             "unstable_percent",
