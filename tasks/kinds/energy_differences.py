@@ -69,7 +69,7 @@ from tasks.metrics.measurement import Items, ItemTerms, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
-from tasks.structures.frames import Bool, Float
+from tasks.structures.frames import Bool, Float, Int
 from tasks.structures.predictions import Cause, Predictions
 from tasks.structures.units import Unit, unit_size
 
@@ -165,7 +165,7 @@ class EnergyDifferences(AsksEachStructure):
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
         answer = read_frames(observation, dataset.frames)
-        predicted, cause = summed(rows, answer, size)
+        predicted, cause = summed(rows, answer, size, dataset.frames.n_atoms)
         reference = np.array([row.reference[chosen] for row in rows]) / size
         groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
         columns = {"predicted": predicted, "reference": reference, "error": predicted - reference}
@@ -229,10 +229,16 @@ def with_uncertainty(
     }
 
 
-def summed(rows: Sequence[Difference], answer: Predictions, size: float) -> tuple[Float, NDArray[np.int8]]:
+def summed(
+    rows: Sequence[Difference], answer: Predictions, size: float, n_atoms: Int
+) -> tuple[Float, NDArray[np.int8]]:
     """(k,) each: the sums over the terms of `rows` and over the area, in a unit of `size` eV or eV/Å², and causes.
 
     A sum is NaN if it failed. Its cause is that of one of its failed structures, the one with the highest code.
+
+    Args:
+        n_atoms: (n,) of each structure. Of alternatives with other numbers, such as phases of an element, the lowest
+            for an atom takes part, times the atoms of the term's structure.
     """
     item = np.array([i for i, row in enumerate(rows) for _ in row.terms])
     structure = np.array([term.structure for row in rows for term in row.terms])
@@ -242,7 +248,9 @@ def summed(rows: Sequence[Difference], answer: Predictions, size: float) -> tupl
         if others:
             candidates = [structure[place], *others]
             # NaN if one of them failed: it may be the lowest.
-            energies[place], failure[place] = answer.energy[candidates].min(), answer.failure[candidates].max()
+            shares = n_atoms[structure[place]] / n_atoms[candidates]
+            energies[place] = (shares * answer.energy[candidates]).min()
+            failure[place] = answer.failure[candidates].max()
     # The energy of a failed structure is NaN, and so is every sum that contains it.
     energy = np.bincount(item, coefficient * energies, len(rows))
     predicted = energy / np.array([row.area or 1.0 for row in rows]) / size

@@ -22,7 +22,7 @@ from tasks.metrics.group_statistics import mean_with_worst
 from tasks.metrics.measurement import Items, ItemTerms, items_of
 from tasks.metrics.metric import Metric
 from tasks.simulation.symmetry import space_group
-from tasks.structures.frames import Bool, Float, Frames
+from tasks.structures.frames import Bool, Float, Frames, Int
 from tasks.structures.predictions import Cause, Predictions
 from tasks.structures.units import Unit, unit_size
 
@@ -74,7 +74,9 @@ def relaxed_items(
     if label_set not in dataset.geometries and not rows:
         raise ValueError(f"{where}: {label_set}: there are neither reference geometries nor differences")
     of_structures = _structure_columns(ends, dataset, label_set, start, free_cell, comparison)
-    of_differences, cause = _difference_columns(ends, rows, label_set, unit, f"{where}: table.json: differences")
+    of_differences, cause = _difference_columns(
+        ends, rows, label_set, unit, dataset.frames.n_atoms, f"{where}: table.json: differences"
+    )
     columns: dict[str, Float] = {}
     for name, column in {**of_structures, **of_differences}.items():
         blank = 0.0 if _COUNT.fullmatch(name) else np.nan
@@ -120,7 +122,7 @@ def _structure_columns(
 
 
 def _difference_columns(
-    ends: RelaxedEnds, rows: Sequence[Difference], label_set: str, unit: Unit, where: str
+    ends: RelaxedEnds, rows: Sequence[Difference], label_set: str, unit: Unit, n_atoms: Int, where: str
 ) -> tuple[dict[str, Float], NDArray[np.int8]]:
     """The columns of the differences in `unit`, and their causes; no columns without differences."""
     if not rows:
@@ -130,7 +132,7 @@ def _difference_columns(
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     energy = np.where(ends.cause == 0, ends.energy, np.nan)
-    predicted, cause = summed(rows, Predictions(energy, None, None, ends.cause), size)
+    predicted, cause = summed(rows, Predictions(energy, None, None, ends.cause), size, n_atoms)
     reference = np.array([row.reference[label_set] for row in rows]) / size
     columns = {"predicted": predicted, "reference": reference, "error": predicted - reference}
     quantities = np.array([row.quantity for row in rows])
