@@ -15,7 +15,7 @@ WEIGHTS = "weights"
 
 
 class StarterName(StrEnum):
-    """The calculator that a starter is for."""
+    """The calculator that a starter is for; TRAINER: a model that the judge trains."""
 
     ASE = "ase"
     MACE = "mace"
@@ -26,6 +26,7 @@ class StarterName(StrEnum):
     MATTERSIM = "mattersim"
     FAIRCHEM = "fairchem"
     TBLITE = "tblite"
+    TRAINER = "trainer"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ RUN ldconfig -p | grep -q 'libgomp\\.so\\.1' \\
  || (apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*)
 """
 _FURTHER_STEPS = {StarterName.TBLITE: _LIBGOMP}
+_FURTHER_MODULES = {StarterName.TRAINER: ("train.py", "pair_potential.py")}
+_LABELS = {StarterName.TRAINER: '\nLABEL org.lambench.trainer="train:train"'}
 
 
 def starter(name: StarterName, model: str) -> Starter:
@@ -66,14 +69,17 @@ def starter(name: StarterName, model: str) -> Starter:
     common = resources.files("submissions") / FOLDER
     folder = common / name.value
     weights = _WEIGHTS.get(name, ())
+    modules = ("calculator.py", *_FURTHER_MODULES.get(name, ()))
     dockerfile = Template(_text(common / "Dockerfile")).substitute(
         further_steps=_FURTHER_STEPS.get(name, ""),
         copy_weights=f"COPY {WEIGHTS}/ {WEIGHTS}/\n" if weights else "",
+        modules=" ".join(modules),
+        further_labels=_LABELS.get(name, ""),
     )
     card = parse_card(_text(folder / "lambench.toml"), f"{name}: lambench.toml", name=model)
     files = {
         "lambench.toml": card_text(card),
-        "calculator.py": _text(folder / "calculator.py"),
+        **{module: _text(folder / module) for module in modules},
         "requirements.txt": _text(folder / "requirements.txt"),
         "Dockerfile": dockerfile,
         ".dockerignore": _text(common / "dockerignore"),

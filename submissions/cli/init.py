@@ -18,11 +18,11 @@ from submissions.tables import table_console
 
 def init_command(
     folder: Annotated[Path, typer.Argument(help="folder, made if it does not exist")] = Path("."),
-    for_: Annotated[StarterName, typer.Option("--for", help="calculator")] = StarterName.ASE,
+    for_: Annotated[StarterName, typer.Option("--for", help="calculator, or a trainer")] = StarterName.ASE,
     name: Annotated[str, typer.Option(help="of the model (default: the folder's)")] = "",
     force: Annotated[bool, typer.Option("--force", help="overwrite existing files")] = False,
 ) -> None:
-    """Writes what a submission needs: lambench.toml, Dockerfile, calculator.py, requirements.txt."""
+    """Writes what a submission needs: lambench.toml, Dockerfile, calculator.py, requirements.txt, code of a trainer."""
     model = name or folder.resolve().name or "model"
     made = starter(for_, model)
     write_starter(made, folder, force)
@@ -92,7 +92,8 @@ def _steps(made: Starter, folder: Path, model: str) -> list[str]:
     image = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")[:60] or "model"
     here = str(folder)
     steps = [f"Put your weights into {escape(str(folder / WEIGHTS / file))}" for file in made.weights]
-    steps.append("Edit lambench.toml and calculator.py.")
+    edited = [path for path in ("calculator.py", "train.py") if path in made.files]
+    steps.append(f"Edit {', '.join(['lambench.toml', *edited[:-1]])} and {edited[-1]}.")
     enter = "" if here == "." else f"cd {shlex.quote(here)} && "
     return [
         *steps,

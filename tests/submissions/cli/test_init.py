@@ -14,7 +14,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from sandbox.image.image_check import CALCULATOR_LABEL
+from sandbox.image.image_check import CALCULATOR_LABEL, TRAINER_LABEL
 from sandbox.verdict import Verdict
 from submissions.card.file import CardError, read_card
 from submissions.card.starter import WEIGHTS, Starter, StarterName, starter
@@ -38,13 +38,15 @@ def test_a_starter_is_whole(name: StarterName, tmp_path: Path) -> None:
         assert field in made.files["lambench.toml"], field
     tree = ast.parse(made.files["calculator.py"])
     factory = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "make_calculator")
-    assert [argument.arg for argument in factory.args.args] == ["device", "domain"]
-    assert len(factory.args.defaults) == 2  # it may also be called with nothing
+    trained = ["model_dir"] if name is StarterName.TRAINER else []
+    assert [argument.arg for argument in factory.args.args] == ["device", "domain", *trained]
+    assert len(factory.args.defaults) == len(factory.args.args)  # it may also be called with nothing
     assert f'LABEL {CALCULATOR_LABEL}="calculator:make_calculator"' in made.files["Dockerfile"].splitlines()
     assert "$" not in made.files["Dockerfile"].replace("FROM ${BASE}", "")
     pinned = [line for line in made.files["requirements.txt"].splitlines() if not line.startswith("#")]
     assert pinned
     assert all("==" in line for line in pinned)
+    assert (f'LABEL {TRAINER_LABEL}="train:train"' in made.files["Dockerfile"].splitlines()) == bool(trained)
     for table, domains in _tables(tree).items():
         assert domains in (set(), set(card.label_sets)), table
     assert bool(made.weights) == ("COPY weights/ weights/" in made.files["Dockerfile"])
