@@ -8,10 +8,14 @@ most 30.
 
 from __future__ import annotations
 
+import time
+
+STARTED = time.monotonic()  # before PyTorch is imported, which takes seconds of the time that there is
+
+# ruff: noqa: E402
 import copy
 import os
 import signal
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +45,6 @@ class Frame(NamedTuple):
 
 def train(data_dir: str, out_dir: str, device: str, wall_s: float, seed: int) -> None:
     """Writes the model into `out_dir` whenever it got better."""
-    started = time.monotonic()
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
     torch.set_num_threads(1)  # the matrices are small: threads would wait for one another
@@ -50,7 +53,7 @@ def train(data_dir: str, out_dir: str, device: str, wall_s: float, seed: int) ->
 
     def share() -> float:
         """Of the time that may be used, how much has passed; all of it after SIGTERM."""
-        return 1.0 if stopped else (time.monotonic() - started) / (0.9 * wall_s)
+        return 1.0 if stopped else (time.monotonic() - STARTED) / (0.9 * wall_s)
 
     with np.load(Path(data_dir) / "frames.npz") as data:
         starts = np.cumsum(data["n_atoms"])[:-1]
