@@ -33,7 +33,7 @@ _USAGE_ERRORS = {
 
 # By name: the module in `judge.cli`, and the help of its `Typer`.
 _GROUPS = {
-    "data": ("maintainer.data", "Data sets: import, list, verify."),
+    "data": ("maintainer.data", "Data sets: import, make, list, verify."),
     "keys": ("maintainer.keys", "The key that this judge signs with, and the keys whose signatures count."),
     "layers": ("intake.layers", "Layers of public base images, which no author needs to send."),
     "score": ("scores.score", "Scores of judged submissions, and of published tables."),

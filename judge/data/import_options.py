@@ -48,10 +48,13 @@ class ImportOptions:
     also_dispersion: tuple[str, ...]
     also_d3: Mapping[str, str]
     also_units: Mapping[str, str]
+    only: tuple[str, ...]
+    frames: int | None
 
 
 _FORMATS = (
     "labelled frames: extxyz, traj, db (as ASE reads them), deepmd (npy, plain or mixed type); "
+    "trajectories of molecules: rmd17 (its npz files); "
     "relaxed geometries and energies: relaxed-structures; "
     "energy differences: reactions, din; energy profiles: scans; reaction paths: reaction-paths; "
     "pairs of atoms: diatomics (the file of Matbench Discovery); "
@@ -106,8 +109,10 @@ Mesh = Annotated[float | None, typer.Option(min=1, help="phonopy: length of the 
 _MODE = "mlipaudit: which systems; data sets of subsets have the mode in their names; 2025: those of the paper"
 Mode = Annotated[RunMode | None, typer.Option(help=f"{_MODE} (default: standard)")]
 Only = Annotated[
-    list[str] | None, typer.Option(metavar="BENCHMARK", help="mlipaudit, ml-peg: this benchmark; repeatable")
+    list[str] | None,
+    typer.Option(metavar="NAME", help="mlipaudit, ml-peg: this benchmark; rmd17: this molecule; repeatable"),
 ]
+FramesOfEach = Annotated[int | None, typer.Option(min=10, help="rmd17: of each molecule, at even distances in time")]
 
 _SAME = "labels at another level, of the same structures in the same order; repeatable"
 Also = Annotated[list[str] | None, typer.Option(metavar="LABELSET=PATH", help=_SAME)]

@@ -28,6 +28,7 @@ from tasks.importing.phonopy_files import import_phonopy
 from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
 from tasks.importing.relaxed_structures import import_relaxed_structures
+from tasks.importing.rmd17 import import_rmd17
 from tasks.importing.scans import import_scans
 from tasks.importing.vacancies import import_migration, import_vacancies
 from tasks.kind import ImportFormat
@@ -36,6 +37,23 @@ from tasks.simulation.vibrations import VibrationSettings
 from tasks.structures.predictions import ALL_PROPERTIES
 
 COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplicity", "other": "other"}
+
+
+RMD17 = "rmd17"
+# Options that only some formats take.
+_TAKEN_BY_SOME = (
+    "units",
+    "fparam",
+    "multiplicity",
+    "without",
+    "cluster",
+    "temperature",
+    "mesh",
+    "also",
+    "also_units",
+    "only",
+    "frames",
+)
 
 
 class ImportedDataset(NamedTuple):
@@ -100,7 +118,7 @@ def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedD
             f"--also: is not for {format}: state both levels as `references` in {TABLES[format]}, and name the other "
             'with --also-theory "LABELSET=WORDS"'
         )
-    for name in ("units", "fparam", "multiplicity", "without", "cluster", "temperature", "mesh", "also", "also_units"):
+    for name in _TAKEN_BY_SOME:
         if name not in reader.takes and getattr(options, name) not in ("", None, (), {}):
             why = "which states its units" if name.endswith("units") else "which has no use for it"
             raise DatasetError(f"--{name.replace('_', '-')}: is not for {format}, {why}; leave it out")
@@ -235,6 +253,13 @@ def _import_phonopy(path: Path, card: Card, options: ImportOptions) -> ImportedD
     return ImportedDataset(import_phonopy(path, card, settings))
 
 
+def _import_rmd17(path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
+    """Trajectories of molecules, whose format has fixed units, charges and 2S+1."""
+    if card.label_sets.keys() != {card.default_label_set}:
+        raise DatasetError("--also-…: is not for rmd17, whose files have one level of theory; leave it out")
+    return ImportedDataset(import_rmd17(path, card, options.only, options.frames))
+
+
 # By format, the file with the references of all levels of theory.
 TABLES: Mapping[str, str] = {
     "reactions": "reactions.json",
@@ -248,6 +273,7 @@ _FRAME_OPTIONS = frozenset({"multiplicity", "without", "cluster", "also"})
 _ASE_OPTIONS = _FRAME_OPTIONS | {"units", "also_units"}
 FORMATS: Mapping[str, FormatReader] = {
     **{format: FormatReader(partial(_import_ase, format), _ASE_OPTIONS) for format in ("extxyz", "traj", "db")},
+    RMD17: FormatReader(_import_rmd17, frozenset({"only", "frames"})),
     "deepmd": FormatReader(_import_deepmd, _FRAME_OPTIONS | {"fparam"}),
     "reactions": _of_molecules(import_reactions),
     "scans": _of_molecules(import_scans),

@@ -104,6 +104,8 @@ class Card(CardPart):
         baselines: by label set and metric, in the unit of the metric, in place of the computed baseline.
         settings: by name, parameters of the kind with which the references were made: a task must have the same.
         sha256: of every other file of the data set.
+        origin: how the judge made structures and labels, with the seeds. Who knows it can make hidden data again, so
+            no page, record or container has it; empty: they were imported.
     """
 
     schema_version: Literal[1] = 1
@@ -122,6 +124,7 @@ class Card(CardPart):
     baselines: dict[str, dict[str, Positive]] = Field(default_factory=dict)
     settings: dict[str, FiniteFloat] = Field(default_factory=dict)
     sha256: dict[str, Sha256] = Field(default_factory=dict)
+    origin: str = later("")
 
     @field_validator("public_since")
     @classmethod

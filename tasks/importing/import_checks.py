@@ -15,8 +15,9 @@ from ase.units import GPa
 
 from tasks.datasets.card import DatasetError
 from tasks.structures.composition import RCOND, composition, composition_energy
-from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.frames import Bool, Float, Frames, Int
 from tasks.structures.predictions import Labels
+from tasks.trajectories.pair_distances import least_pair_distances, molecules_of
 
 # Constants of elements are fitted to the energies: with fewer frames than this for each, the fit hides the errors.
 FRAMES_PER_CONSTANT = 10
@@ -33,6 +34,8 @@ NET_FORCE_SHARE, NET_FORCE = 0.05, 0.05
 COMMENT_LINE = "write multiplicity= in its comment line"
 # Å: pairs farther apart are not searched for.
 SEARCHED = 3.0
+# Molecules of at most as many atoms are compared pair by pair, many at once; larger structures by a neighbour list.
+SMALL = 100
 
 
 def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in: str = COMMENT_LINE) -> None:
@@ -97,9 +100,18 @@ def shortest_distances(frames: Frames) -> Float:
     vectors = np.where(frames.pbc, np.linalg.norm(frames.cell, axis=2), np.inf).min(axis=1)
     tiny = (frames.volumes / frames.n_atoms < MIN_VOLUME) | (vectors < MIN_DISTANCE)
     distances = np.fmin(packed, vectors)
-    for i in np.flatnonzero(~tiny):
+    small = small_molecules(frames)
+    for molecule in molecules_of(frames, np.flatnonzero(small)):
+        least = least_pair_distances(molecule.positions)
+        distances[molecule.indices] = np.where(least < SEARCHED, least, np.inf)
+    for i in np.flatnonzero(~tiny & ~small):
         distances[i] = neighbor_list("d", frames.atoms(int(i)), SEARCHED).min(initial=np.inf)
     return np.asarray(distances)
+
+
+def small_molecules(frames: Frames) -> Bool:
+    """(n,) which structures have no periodic direction and at most `SMALL` atoms."""
+    return np.asarray(~frames.pbc.any(axis=1) & (frames.n_atoms <= SMALL))
 
 
 def energy_spread(frames: Frames, energy: Float) -> Float:

@@ -8,8 +8,9 @@ import numpy as np
 from ase.data import covalent_radii
 from ase.neighborlist import neighbor_list
 
-from tasks.importing.import_checks import MIN_VOLUME
+from tasks.importing.import_checks import MIN_VOLUME, small_molecules
 from tasks.structures.frames import Float, Frames
+from tasks.trajectories.pair_distances import least_pair_distances, molecules_of
 
 # In r_i + r_j. Bonds have 0.8 to 1.2 of it, atoms in rare gases up to 2.7, and thermal motion takes off a few per cent.
 SHORTEST, FARTHEST = 0.45, 3.0
@@ -28,7 +29,13 @@ def nearest_in_radii(frames: Frames) -> Float:
     nearest = np.full(len(frames), np.nan)
     vectors = np.where(frames.pbc, np.linalg.norm(frames.cell, axis=2), np.inf).min(axis=1)
     tiny = (frames.volumes / frames.n_atoms < MIN_VOLUME) | (vectors < MIN_VOLUME)
-    for i in np.flatnonzero(~tiny & (frames.n_atoms > 1)):
+    several, small = frames.n_atoms > 1, small_molecules(frames)
+    for molecule in molecules_of(frames, np.flatnonzero(several & small)):
+        first, second = np.triu_indices(len(molecule.numbers), 1)
+        radii = covalent_radii[molecule.numbers]
+        least = least_pair_distances(molecule.positions, radii[first] + radii[second])
+        nearest[molecule.indices] = np.where(least < FARTHEST, least, np.inf)
+    for i in np.flatnonzero(~tiny & several & ~small):
         atoms = frames.atoms(int(i))
         radii = covalent_radii[atoms.numbers]
         for reach in SEARCHED:

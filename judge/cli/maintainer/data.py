@@ -1,4 +1,4 @@
-"""`judge data import|list|verify`: the data sets that submissions are judged on."""
+"""`judge data import|make-trajectory|list|verify`: the data sets that submissions are judged on."""
 
 from __future__ import annotations
 
@@ -9,19 +9,28 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from judge.cli.maintainer.layout_import import MLIPAUDIT, TITLES, import_layout
+from judge.cli.maintainer.import_report import (
+    DEFAULT_WITHIN,
+    AllowOverlap,
+    Public,
+    Within,
+    check_overlap,
+    print_summary,
+    public_sets,
+)
+from judge.cli.maintainer.layout_import import ML_PEG, MLIPAUDIT, TITLES, import_layout
+from judge.cli.maintainer.make_trajectory import make_trajectory_command
 from judge.config import load_settings
 from judge.data import import_options as opt
-from judge.data.importing import ImportedDataset, by_label_set, import_dataset
+from judge.data.importing import RMD17, by_label_set, import_dataset
 from judge.data.reference_comparison import few_frames, verify_against
-from judge.data.summary import cluster_lines, summary_lines
 from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
-from tasks.importing.import_summary import summarise
 
 app = typer.Typer(no_args_is_help=True)
+app.command("make-trajectory")(make_trajectory_command)
 
 BROKEN = 1
 
@@ -46,6 +55,7 @@ def import_command(
     mesh: opt.Mesh = None,
     mode: opt.Mode = None,
     only: opt.Only = None,
+    frames: opt.FramesOfEach = None,
     also: opt.Also = None,
     also_theory: opt.AlsoTheory = None,
     also_dispersion: opt.AlsoDispersion = None,
@@ -56,6 +66,9 @@ def import_command(
     licence: opt.Licence = "",
     public_since: opt.PublicSince = "",
     trust_ranges: opt.TrustRanges = False,
+    public: Public = None,
+    within: Within = DEFAULT_WITHIN,
+    allow_overlap: AllowOverlap = False,
 ) -> None:
     """Makes a data set from PATH, and prints a summary to check. Nothing is overwritten."""
     options = opt.ImportOptions(
@@ -82,30 +95,23 @@ def import_command(
         also_dispersion=tuple(also_dispersion or ()),
         also_d3=by_label_set("--also-d3", also_d3),
         also_units=by_label_set("--also-units", also_units),
+        only=tuple(only or ()) if format == RMD17 else (),
+        frames=frames,
     )
     if format in TITLES:
+        if public:
+            raise DatasetError(f"--public: is not for {format}, which is public; leave it out")
         import_layout(format, path, mode, only or [], options, trust_ranges)
         return
-    if mode or only:
-        meant = MLIPAUDIT if mode else " and ".join(TITLES)
+    if mode or (only and format != RMD17):
+        meant = MLIPAUDIT if mode else f"{RMD17}, {MLIPAUDIT} and {ML_PEG}"
         raise DatasetError(f"--{'mode' if mode else 'only'}: is for {meant}, not for {format}; leave it out")
+    data = load_settings().data
+    others = public_sets(public or [], data)
     imported = import_dataset(format, path, options)
-    _print_summary(imported, path, trust_ranges)
-    print(f"Written to {save_dataset(imported.dataset, load_settings().data)}")
-
-
-def _print_summary(imported: ImportedDataset, path: Path, trust_ranges: bool) -> None:
-    """Prints a summary of the data set.
-
-    Raises:
-        DatasetError: a value is impossible, and `trust_ranges` is False.
-    """
-    summary = summarise(imported.dataset)
-    for line in (*summary_lines(summary, imported.unused), *cluster_lines(imported.dataset)):
-        print(line)
-    if summary.impossible and not trust_ranges:
-        others = f" (and {len(summary.impossible) - 1} more, above)" if len(summary.impossible) > 1 else ""
-        raise DatasetError(f"{path}: {summary.impossible[0]}{others} Correct it, or say --trust-ranges if it is meant")
+    print_summary(imported.dataset, imported.unused, path, trust_ranges)
+    check_overlap(imported.dataset, others, within, allow_overlap)
+    print(f"Written to {save_dataset(imported.dataset, data)}")
 
 
 @app.command("list")

@@ -1,0 +1,75 @@
+"""What `judge data import` and `judge data make-trajectory` print of a data set before it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from judge.data.public_overlap import WITHIN, public_overlap
+from judge.data.summary import cluster_lines, summary_lines
+from tasks.datasets.dataset import Dataset, DatasetError, load_dataset
+from tasks.importing.import_summary import summarise
+
+_PUBLIC = "a data set of public frames of the same molecules: none of these may be among the new ones; repeatable"
+_WITHIN = "Å: two frames count as one within this RMSD after superposition"
+
+Public = Annotated[list[str] | None, typer.Option(metavar="NAME@VERSION", help=_PUBLIC)]
+Within = Annotated[float, typer.Option(min=0.0, help=_WITHIN)]
+AllowOverlap = Annotated[bool, typer.Option("--allow-overlap", help="write it although public frames are in it")]
+
+DEFAULT_WITHIN = WITHIN
+
+
+def print_summary(dataset: Dataset, unused: Mapping[str, int], where: object, trust_ranges: bool) -> None:
+    """Prints a summary of the data set.
+
+    Args:
+        unused: by numeric field of its file that was not read, the number of frames with it.
+        where: the file or command, for the error.
+
+    Raises:
+        DatasetError: a value is impossible, and `trust_ranges` is False.
+    """
+    summary = summarise(dataset)
+    for line in (*summary_lines(summary, unused), *cluster_lines(dataset)):
+        print(line)
+    if summary.impossible and not trust_ranges:
+        others = f" (and {len(summary.impossible) - 1} more, above)" if len(summary.impossible) > 1 else ""
+        raise DatasetError(f"{where}: {summary.impossible[0]}{others} Correct it, or say --trust-ranges if it is meant")
+
+
+def public_sets(names: Sequence[str], data: Path) -> list[Dataset]:
+    """The data sets of public frames.
+
+    Raises:
+        DatasetError: one is not there, is broken, or is hidden itself; the line names it.
+    """
+    public = []
+    for name in names:
+        if not (data / name / "card.toml").is_file():
+            raise DatasetError(f"--public: there is no data set {name} in {data}: judge data list names them")
+        dataset = load_dataset(data / name)
+        if dataset.card.hidden:
+            raise DatasetError(f"--public: {name}: is hidden: name a data set that states since when it is public")
+        public.append(dataset)
+    return public
+
+
+def check_overlap(dataset: Dataset, public: Sequence[Dataset], within: float, allow: bool) -> None:
+    """Prints a line about the frames that `dataset` has in common with each of `public`.
+
+    Raises:
+        DatasetError: it has any, and `allow` is False.
+    """
+    overlaps = [public_overlap(dataset, each, within) for each in public]
+    for overlap in overlaps:
+        print(overlap.line)
+    for overlap in overlaps:
+        if overlap.n_frames and not allow:
+            raise DatasetError(
+                f"--public: {overlap.n_frames} of {len(dataset.frames)} frames are in {overlap.public}, too (above): "
+                "leave them out or make others, or say --allow-overlap if it is meant"
+            )

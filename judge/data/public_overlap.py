@@ -1,0 +1,93 @@
+"""Whether frames of a data set are among those of a public one: models may have learned from these."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from tasks.datasets.dataset import Dataset, DatasetError
+from tasks.structures.frames import Frames
+from tasks.trajectories.frame_overlap import frame_overlap
+from tasks.trajectories.pair_distances import MoleculeFrames, molecules_of
+
+# Å. Two independent runs of ethanol at 500 K by GFN2-xTB, 2,000 frames each, come as near to each other as 0.046 Å.
+WITHIN = 0.02
+
+
+class PublicOverlap(NamedTuple):
+    """The frames of a data set that a public one has, too.
+
+    Args:
+        public: name@version of the public one.
+        within: RMSD [Å] within which two frames count as one.
+        n_compared: by group of the data set, its frames of molecules that both have.
+        n_other: of molecules that the public one does not have: nothing was compared.
+        n_near: by group, those within `within` of a public frame.
+        n_same_time: frames whose name, which states trajectory and time, is that of a public frame.
+        n_frames: that overlap in either way.
+        nearest: the two frames that are nearest of all that overlap, as words; empty if none do.
+    """
+
+    public: str
+    within: float
+    n_compared: dict[str, int]
+    n_other: dict[str, int]
+    n_near: dict[str, int]
+    n_same_time: int
+    n_frames: int
+    nearest: str
+
+    @property
+    def line(self) -> str:
+        """All in one line."""
+        groups = ", ".join(f"{group} {self.n_near.get(group, 0)} of {n}" for group, n in self.n_compared.items())
+        nearest = f"; nearest: {self.nearest}" if self.nearest else ""
+        other = f"; not in {self.public}: {', '.join(self.n_other)}" if self.n_other else ""
+        return (
+            f"overlap with {self.public}: {self.n_frames} frames: within {self.within:g} Å: {groups}; at the same "
+            f"time of the same trajectory: {self.n_same_time}{nearest}{other}"
+        )
+
+
+def public_overlap(dataset: Dataset, public: Dataset, within: float = WITHIN) -> PublicOverlap:
+    """The frames of `dataset` that lie within an RMSD of `within` [Å] of a frame of `public`.
+
+    The same molecules are compared, whatever their groups are called and the order of their atoms is.
+
+    Raises:
+        DatasetError: the two have no molecule in common, so that nothing can be compared.
+    """
+    ids, public_ids = dataset.table.id, public.table.id
+    same_time = np.isin(np.array(ids), np.array(public_ids))
+    near, least, nearest = np.zeros(len(ids), np.bool_), np.inf, ""
+    compared = np.zeros(len(ids), np.bool_)
+    others = _molecules(public.frames)
+    for molecule in _molecules(dataset.frames):
+        for other in others:
+            overlap = frame_overlap(molecule, other, within)
+            if overlap is None:
+                continue
+            compared[molecule.indices] = True
+            near[molecule.indices[overlap.frames]] = True
+            if overlap.rmsd.min(initial=np.inf) < least:
+                k = int(np.argmin(overlap.rmsd))
+                least = float(overlap.rmsd[k])
+                first, second = molecule.indices[overlap.frames[k]], other.indices[overlap.nearest[k]]
+                nearest = f"{ids[first]} and {public_ids[second]}, {least:.3f} Å"
+    name = public.card.full_name
+    if not compared.any():
+        raise DatasetError(
+            f"--public: {name} has no molecule of {dataset.card.full_name}, so that nothing can be compared: name the "
+            "public frames of these molecules"
+        )
+    groups = np.array(dataset.table.group)
+    n_compared, n_other, n_near = (dict(Counter(groups[chosen].tolist())) for chosen in (compared, ~compared, near))
+    n_same_time, n_frames = int(same_time.sum()), int((near | same_time).sum())
+    return PublicOverlap(name, within, n_compared, n_other, n_near, n_same_time, n_frames, nearest)
+
+
+def _molecules(frames: Frames) -> list[MoleculeFrames]:
+    """The structures without a periodic direction, by molecule."""
+    return molecules_of(frames, np.flatnonzero(~frames.pbc.any(axis=1)))
