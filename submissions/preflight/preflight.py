@@ -31,6 +31,7 @@ from submissions.preflight.probes import (
     n_physics_calls,
     public_structures,
 )
+from submissions.preflight.trainer_check import try_trainer
 from submissions.records import Check, PreflightReport, Timing
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Frames
@@ -102,12 +103,18 @@ def run_preflight(
         value=f"ready in {outcome.startup_s or 0:.1f} s, peak memory {memory_words(outcome.memory_bytes)}",
         gating=True,
     )
-    checks = (*outcome.value.checks, resources)
-    timings = list(outcome.value.timings)
+    measured, private = outcome.value, outcome.private
+    checks = (*measured.checks, resources)
+    if image.trainer:
+        trial = try_trainer(driver, image, limits, questions[0])
+        checks = (*checks, trial.check)
+        private = "\n".join(filter(None, (private, trial.printed)))
+    timings = list(measured.timings)
     # It may fail, of memory for example: what was timed until then counts.
     run_session(driver, image, bounded, questions[0], lambda remote: timings.extend(time_larger(remote)))
     times = {"timings": tuple(timings), "startup_s": outcome.startup_s, "session_s": outcome.wall_s - asked_s}
-    return outcome._replace(value=outcome.value.model_copy(update={"checks": checks, **times}))
+    measured = measured.model_copy(update={"checks": checks, **times})
+    return outcome._replace(value=measured, private=private)
 
 
 def _measure(remote: RemoteCalculator, report: Report) -> PreflightReport:
