@@ -24,7 +24,7 @@ from tasks.suites.suite import Task
 
 PURE_NUMBER = "-"
 # By unit as ML-PEG spells it, that of the judge; energies for an atom are sums with that coefficient.
-SAME_UNITS = {"meV/A^2": "meV/Å²", "g/cm^3": "g/cm³", "eV/atom": "eV"}
+SAME_UNITS = {"meV/A^2": "meV/Å²", "g/cm^3": "g/cm³", "eV/atom": "eV", "J/mol·K": "J/mol/K"}
 PERCENT, COMPLEMENT = "%", "1 - "
 TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric without results, in which that error is 1
 

@@ -4,6 +4,9 @@
 supercell and the primitive cell, and displacements of one atom at a time with the forces on all. The references follow
 from these forces by `tasks.simulation.vibrations`, as for a model. Born charges in a file are ignored, and so are its
 masses (models have the standard ones of the elements).
+
+With the spectrum, a crystal has its mean and lowest frequency, too, and its frequencies over the irreducible wave
+vectors of the mesh; one with imaginary frequencies has these alone, since its sums mean nothing.
 """
 
 from __future__ import annotations
@@ -24,11 +27,19 @@ from ase import Atoms
 from phonopy.interface.phonopy_yaml import load_phonopy_yaml
 from phonopy.structure.atoms import PhonopyAtoms
 
-from tasks.datasets.card import Card, Crystal, DatasetError, dataset_faults
+from tasks.datasets.card import Bands, Card, Crystal, DatasetError, dataset_faults
 from tasks.datasets.dataset import Dataset
 from tasks.importing.crystal_tables import crystal_table
-from tasks.kinds.phonons import PROPERTIES, property_values
-from tasks.simulation.vibrations import Vibrations, VibrationSettings, crystal, displace, vibrations
+from tasks.kinds.phonons import PROPERTIES, SPECTRUM, property_values
+from tasks.simulation.vibrations import (
+    MeshFrequencies,
+    Vibrations,
+    VibrationSettings,
+    crystal,
+    displace,
+    mesh_frequencies,
+    vibrations,
+)
 from tasks.structures.frames import Float, Frames, Int
 
 OPENERS: Mapping[str, Callable[..., Any]] = {
@@ -53,6 +64,7 @@ class PhonopyFile(NamedTuple):
     Args:
         supercell, primitive: as in `tasks.simulation.vibrations.crystal`.
         system: the crystal system.
+        mesh: its frequencies over the mesh.
     """
 
     name: str
@@ -61,14 +73,26 @@ class PhonopyFile(NamedTuple):
     primitive: Float
     system: str
     reference: Vibrations
+    mesh: MeshFrequencies
+
+    def is_stable(self, settings: VibrationSettings) -> bool:
+        """Whether it has no imaginary frequency beyond the tolerance."""
+        return self.reference.is_stable(settings.imaginary_tolerance_thz)
 
 
-def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = VibrationSettings()) -> Dataset:  # noqa: B008
+def import_phonopy(
+    folder: Path,
+    card: Card,
+    settings: VibrationSettings = VibrationSettings(),  # noqa: B008
+    *,
+    spectrum: bool = False,
+) -> Dataset:
     """A data set of the kind *phonons* from all phonopy files of `folder`, grouped by crystal system.
 
     Args:
         card: the references go to its default label set.
         settings: of the task; temperature and mesh are kept on the card.
+        spectrum: whether the references have the spectrum, and unstable crystals are read.
 
     Raises:
         DatasetError: there is no file, two have one name, or one is at fault; the line names file and field.
@@ -84,8 +108,8 @@ def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = Vibra
         if names.count(name) > 1:
             raise DatasetError(f"{path}: name: two files are of {name}")
     files = [read_phonopy(path, settings) for path in paths]
-    unstable = [f for f in files if not f.reference.is_stable(settings.imaginary_tolerance_thz)]
-    if unstable:
+    unstable = [f for f in files if not f.is_stable(settings)]
+    if unstable and not spectrum:
         listed = ", ".join(f"{f.name} ({f.reference.lowest_frequency_thz:.2f} THz)" for f in unstable)
         raise DatasetError(f"{folder}: imaginary frequencies, with which no sum means anything: take out {listed}")
     frames = Frames.from_atoms([f.atoms for f in files])
@@ -97,7 +121,8 @@ def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = Vibra
     if isinstance(settings.mesh, float):
         kept["mesh"] = settings.mesh
     filled = card.model_copy(update={"periodic": True, "settings": kept})
-    crystals = [_crystal(file, index, card.default_label_set) for index, file in enumerate(files)]
+    level = card.default_label_set
+    crystals = [_crystal(file, index, level, settings, spectrum=spectrum) for index, file in enumerate(files)]
     return Dataset(filled, frames, crystal_table(crystals), {}, conditions)
 
 
@@ -131,6 +156,7 @@ def read_phonopy(path: Path, settings: VibrationSettings) -> PhonopyFile:
         primitive=primitive,
         system=_crystal_system(cell),
         reference=vibrations(phonon, settings),
+        mesh=mesh_frequencies(phonon, settings),
     )
 
 
@@ -211,10 +237,16 @@ def _crystal_system(cell: PhonopyAtoms) -> str:
     return "" if symmetry is None else SYSTEMS[bisect_right(FIRST_OF_SYSTEM, symmetry.number)]
 
 
-def _crystal(file: PhonopyFile, index: int, label_set: str) -> Crystal:
-    reference = {p.name: value for p, value in zip(PROPERTIES, property_values(file.reference), strict=True)}
+def _crystal(file: PhonopyFile, index: int, label_set: str, settings: VibrationSettings, *, spectrum: bool) -> Crystal:
+    properties = [*(PROPERTIES if file.is_stable(settings) else ()), *(SPECTRUM if spectrum else ())]
+    values = property_values(file.reference, properties)
     return Crystal(
-        id=file.name, group=file.system, cluster=file.name, structure=index, reference={label_set: reference}
+        id=file.name,
+        group=file.system,
+        cluster=file.name,
+        structure=index,
+        reference={label_set: {p.name: value for p, value in zip(properties, values, strict=True)}},
+        bands={label_set: Bands.model_validate(file.mesh._asdict())} if spectrum else {},
     )
 
 

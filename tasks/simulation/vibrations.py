@@ -78,6 +78,20 @@ class Vibrations(NamedTuple):
         return self.lowest_frequency_thz >= -tolerance_thz
 
 
+class MeshFrequencies(NamedTuple):
+    """Frequencies over a mesh.
+
+    Args:
+        qpoints: (q, 3) irreducible wave vectors, in reciprocal vectors of the primitive cell.
+        weights: (q,) of how many wave vectors of the mesh each stands for.
+        frequencies: (q, b) [THz], in ascending order.
+    """
+
+    qpoints: list[list[float]]
+    weights: list[int]
+    frequencies: list[list[float]]
+
+
 class PhonopyPanicked(FloatingPointError, ValueError):
     """Numbers over which phonopy's compiled part panics."""
 
@@ -184,6 +198,22 @@ def vibrations(phonon: Phonopy, settings: VibrationSettings) -> Vibrations:
         heat_capacity_j_per_mol_k=heat_capacity,
         mean_frequency_k=mean * THZ_IN_K,
         min_frequency_k=lowest * THZ_IN_K,
+    )
+
+
+def mesh_frequencies(phonon: Phonopy, settings: VibrationSettings) -> MeshFrequencies:
+    """The frequencies over the mesh of `settings`, with the acoustic ones at Γ.
+
+    Raises:
+        PhonopyPanicked: phonopy cannot compute with the force constants.
+    """
+    with phonopy_panics():
+        phonon.run_mesh(settings.mesh, is_gamma_center=True)
+    mesh: Any = phonon.mesh
+    return MeshFrequencies(
+        np.asarray(mesh.qpoints).tolist(),
+        np.asarray(mesh.weights).tolist(),
+        np.sort(np.asarray(mesh.frequencies, np.float64), axis=1).tolist(),
     )
 
 

@@ -1,4 +1,4 @@
-"""Relaxed crystals and diffusion paths."""
+"""Relaxed crystals, diffusion paths and vibrations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import bz2
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
@@ -28,12 +28,15 @@ from tasks.datasets.geometries import Geometries
 from tasks.datasets.path_roles import PathRole
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.ml_peg.files import atoms_of, inside, json_of
+from tasks.importing.phonopy_files import import_phonopy
 from tasks.importing.pymatgen_records import atoms_of_record
+from tasks.simulation.vibrations import VibrationSettings
 from tasks.structures.frames import Frames
 
 # Barriers [eV], which ML-PEG's program states.
 OXYGEN_BARRIERS = {"MoS2": 2.53, "MoSe2": 1.55, "MoTe2": 0.90, "WS2": 2.68, "WSe2": 1.66, "WTe2": 1.01}
 LITHIUM_BARRIERS = {"b": 0.27, "c": 2.5}
+PHONON_MESH = VibrationSettings(mesh=(6, 6, 6))
 CRYSTAL_TYPES = ("fcc", "bcc", "diamond", "rocksalt", "zincblende")
 
 
@@ -215,7 +218,23 @@ def _with_paths(paths: Paths, folder: Path) -> Paths:
     return paths
 
 
-READERS: Mapping[str, Callable[[Path], RelaxedCrystals | Paths]] = {
+class VibratingCrystals(NamedTuple):
+    """Crystals with the forces on their displaced supercells."""
+
+    folder: Path
+
+    def dataset(self, card: Card) -> Dataset:
+        """With the sums over the mesh of ML-PEG, and its frequencies."""
+        return import_phonopy(self.folder, card, PHONON_MESH, spectrum=True)
+
+
+def phonons(folder: Path) -> VibratingCrystals:
+    """phonons: files of phonopy, `alex_phonons/alex_phonon_data/*.yaml.bz2`."""
+    return VibratingCrystals(inside(inside(folder, "alex_phonons"), "alex_phonon_data"))
+
+
+READERS: Mapping[str, Callable[[Path], RelaxedCrystals | Paths | VibratingCrystals]] = {
+    "phonons": phonons,
     "lattice_constants": lattice_constants,
     "lattice_constants_experimental": measured_constants,
     "low_dimensional_relaxation": low_dimensional,

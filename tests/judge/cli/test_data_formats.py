@@ -14,9 +14,9 @@ from ase.io import write
 
 from tasks.datasets.dataset import load_dataset
 from tests.judge.cli.data_command import MOLECULES, NAMED, faces, mine, run
+from tests.tasks.importing.phonopy_texts import copper, text_of
 from tests.tasks.importing.test_diatomics_import import FILE
 from tests.tasks.importing.test_dynamics_import import folder, waters
-from tests.tasks.importing.test_phonopy_files import copper, text_of
 from tests.world.world import World
 
 

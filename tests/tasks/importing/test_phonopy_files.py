@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from ase import Atoms
-from ase.build import bulk
-from ase.calculators.calculator import Calculator
 from ase.calculators.emt import EMT
 from phonopy import Phonopy
-from phonopy.structure.atoms import PhonopyAtoms
 
 from tasks.datasets.card import Card, LabelSet
 from tasks.datasets.dataset import DatasetError, load_dataset, save_dataset
@@ -27,9 +24,8 @@ from tasks.kinds.phonons import PROPERTIES, Phonons, PhononsParameters
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.relaxation import Relaxation
 from tasks.simulation.vibrations import VibrationSettings
+from tests.tasks.importing.phonopy_texts import FACE_CENTRED, computed, copper, text_of
 
-FACE_CENTRED = np.array([[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
-DOUBLED = np.array([[2, 0, 0], [0, 2, 0], [0, 0, 2]])
 COARSE = VibrationSettings(mesh=20.0)
 CARD = Card(
     name="phonons",
@@ -42,37 +38,10 @@ CARD = Card(
 )
 
 
-def computed(atoms: Atoms, primitive: Any, calculator: Calculator | None = None, supercell: Any = DOUBLED) -> Phonopy:
-    """`atoms` with the forces of EMT on phonopy's displaced supercells."""
-    cell = PhonopyAtoms(symbols=atoms.get_chemical_symbols(), cell=atoms.cell.array, positions=atoms.positions)
-    phonon = Phonopy(cell, supercell_matrix=supercell, primitive_matrix=primitive)
-    phonon.generate_displacements(distance=0.01)
-    displaced: Any = phonon.supercells_with_displacements
-    forces = []
-    for s in displaced:
-        made = Atoms(numbers=s.numbers, positions=s.positions, cell=s.cell, pbc=True, calculator=calculator or EMT())
-        forces.append(made.get_forces())
-    phonon.forces = np.array(forces)
-    return phonon
-
-
-def copper() -> Phonopy:
-    return computed(bulk("Cu", a=3.589826, cubic=True), FACE_CENTRED)
-
-
 def tetragonal_alloy() -> Phonopy:
     """L1₀ copper and gold: two inequivalent atoms, two displacements each; a supercell that is not a multiple."""
     atoms = Atoms("CuAu", cell=[2.72, 2.72, 3.72], scaled_positions=[[0, 0, 0], [0.5, 0.5, 0.5]], pbc=True)
     return computed(atoms, np.eye(3), supercell=np.array([[2, 2, 0], [-2, 2, 0], [0, 0, 2]]))
-
-
-def text_of(phonon: Phonopy, folder: Path) -> str:
-    """What `Phonopy.save` writes."""
-    path = folder / "saved.txt"
-    phonon.save(path, settings={"force_sets": True, "displacements": True})
-    text = path.read_text()
-    path.unlink()
-    return text
 
 
 @pytest.fixture(scope="module")

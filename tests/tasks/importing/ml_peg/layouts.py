@@ -18,6 +18,8 @@ from ase.io import write
 from ase.units import Bohr
 from openpyxl import Workbook
 
+from tests.tasks.importing.phonopy_texts import computed, copper, text_of
+
 WATER = molecule("H2O")
 DIMER = WATER + Atoms("OH2", WATER.positions + np.array([0.0, 0.0, 3.0]))
 BOX = Atoms(WATER.symbols, WATER.positions + 5.0, cell=np.eye(3) * 10.0, pbc=True)
@@ -257,6 +259,15 @@ def water_density(folder: Path) -> None:
         structure(folder / f"water_T_{temperature}" / "water_equilib.xyz", BOX, format="extxyz")
 
 
+def phonons(folder: Path) -> None:
+    """Copper, and copper in an unstable structure."""
+    inner = folder / "alex_phonons" / "alex_phonon_data"
+    inner.mkdir(parents=True)
+    simple_cubic = computed(Atoms("Cu", cell=2.4 * np.eye(3), pbc=True), np.eye(3))
+    for name, phonon in (("agm1", copper()), ("agm2", simple_cubic)):
+        (inner / f"{name}.yaml.bz2").write_bytes(bz2.compress(text_of(phonon, inner).encode()))
+
+
 def nothing(folder: Path) -> None:
     folder.mkdir()
 
@@ -283,5 +294,6 @@ MADE: Mapping[str, Any] = {
     "low_dimensional_relaxation": low_dimensional,
     "lattice_constants": lattice_constants,
     "water_density": water_density,
+    "phonons": phonons,
     "extensivity": nothing,
 }

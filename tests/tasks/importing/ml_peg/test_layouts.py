@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from ase.calculators.emt import EMT
 
 from tasks.datasets.card import DatasetError
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
 from tasks.importing.ml_peg.import_layout import import_benchmark, import_ml_peg, stated_benchmarks
+from tasks.kinds.phonons import Phonons
+from tasks.model.calculator import InProcessCalculator
 from tasks.structures.units import ENERGY_UNITS
+from tasks.suites.suite import load_suite
 from tests.tasks.importing.ml_peg.layouts import MADE
 
 KCAL, KJ, HARTREE = (ENERGY_UNITS[unit] for unit in ("kcal/mol", "kJ/mol", "hartree"))
@@ -175,6 +180,30 @@ def test_paths_liquids_and_what_is_made_in_code(imported: dict[str, Dataset]) ->
     assert densities == [{"Experimental": 0.9998}, {"Experimental": 0.997}]
     assert imported["extensivity"].frames.n_atoms.tolist() == [128, 128, 256]
     assert imported["extensivity"].card.baselines == {"none: the difference is zero": {"mae": 10.0, "rmse": 10.0}}
+
+
+def test_phonons_have_their_spectrum_and_unstable_ones_nothing_else(imported: dict[str, Dataset]) -> None:
+    dataset = imported["phonons"]
+    stable, unstable = (crystal.reference["PBE"] for crystal in dataset.table.crystals)
+    spectrum = {"mean_frequency_k", "min_frequency_k"}
+    assert unstable.keys() == spectrum
+    assert unstable["min_frequency_k"] < 0 < stable["min_frequency_k"]
+    assert stable.keys() > spectrum
+    assert all(crystal.bands["PBE"].weights[0] == 1 for crystal in dataset.table.crystals)
+    assert sum(dataset.table.crystals[0].bands["PBE"].weights) == 6**3
+
+
+@pytest.mark.slow
+def test_the_model_of_the_phonons_has_no_error_at_the_parameters_of_the_suite(
+    imported: dict[str, Dataset], run: Any
+) -> None:
+    (task,) = [task for task in load_suite("ml-peg").tasks if task.name == "phonons"]
+    metrics = run(Phonons(), imported["phonons"], InProcessCalculator(EMT()), task.parameters).metrics
+    assert metrics["stability_f1"].value == 1.0
+    # The file's copper is EMT's at its own minimum; its simple cubic cell is not.
+    assert metrics["heat_capacity_j_per_mol_k_mae"].value == pytest.approx(0.0, abs=0.01)
+    assert metrics["entropy_j_per_mol_k_mae"].value == pytest.approx(0.0, abs=0.05)
+    assert metrics["band_mae"].n_items == 2
 
 
 @pytest.mark.parametrize("name", sorted(set(stated_benchmarks()) - {"extensivity"}))
