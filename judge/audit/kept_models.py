@@ -15,7 +15,7 @@ from judge.evaluation.plan import Planned
 from judge.evaluation.request import Request
 from judge.evaluation.train import ask_trained
 from judge.evaluation.work_plan import WorkPlan, plan_work
-from judge.records.model_file import read_model
+from judge.records.model_file import model_path, read_model
 from judge.records.observation_file import read_observation
 from judge.records.records import End
 from judge.workspace import Workspace
@@ -31,7 +31,8 @@ class KeptTraining(Record):
 
     Args:
         verdict: None if it has no end yet.
-        model: sha256 of the model; empty if none is kept.
+        model: sha256 of the model; empty if it left none.
+        is_kept: whether the model is still in the store.
         answered: whether its model answered.
         largest_change: of energies [eV] and forces [eV/Å], asked again; None if it was not asked, or gave no answer.
         sentence: of the training, or why its model gave no answer when asked again.
@@ -43,6 +44,7 @@ class KeptTraining(Record):
     verdict: Verdict | None
     sentence: str = ""
     model: str = ""
+    is_kept: bool = False
     answered: bool = False
     largest_change: float | None = None
 
@@ -57,7 +59,7 @@ def kept_trainings(
 
     Raises:
         UsageError, SuiteError, DatasetError, JudgeFault: as `judge.evaluation.work_plan.plan_work`.
-        StoreError: a model is gone or damaged.
+        StoreError: a model is damaged.
     """
     work = plan_work(workspace, request, reporter)
     machine = this_machine(workspace.settings, work, reporter) if ask_again else None
@@ -65,16 +67,18 @@ def kept_trainings(
         training, end = planned.unit.training, planned.history.end
         if training is None:
             continue
+        model = (end.model or "") if end else ""
         found = KeptTraining(
             submission=planned.unit.submission.id,
             task=planned.unit.task.name,
             training=training.name,
             verdict=end.verdict if end else None,
             sentence=end.sentence if end else "",
-            model=(end.model or "") if end else "",
+            model=model,
+            is_kept=bool(model) and work.store.exists(model_path(model)),
             answered=end is not None and end.observation is not None,
         )
-        if machine is not None and end is not None and end.observation is not None:
+        if machine is not None and end is not None and found.answered and found.is_kept:
             found = found.model_copy(update=_asked_again(workspace, work, planned, training, end, machine))
         yield found
 

@@ -34,7 +34,7 @@ def trainings_command(
     request = make_request(ids, suite, task, gpus, driver, skip_missing)
     console = table_console(stderr=as_json)
     found = list(kept_trainings(open_workspace(), request, Reporter(Console(stderr=as_json)), ask_again))
-    changed = [training for training in found if ask_again and training.answered and not _is_same(training)]
+    changed = [training for training in found if ask_again and _was_asked(training) and not _is_same(training)]
     if as_json:
         print_json({"trainings": [training.model_dump(mode="json") for training in found], "changed": len(changed)})
     elif not found:
@@ -42,6 +42,10 @@ def trainings_command(
     else:
         _show(console, found, ask_again)
     raise typer.Exit(1 if changed else 0)
+
+
+def _was_asked(training: KeptTraining) -> bool:
+    return training.answered and training.is_kept
 
 
 def _is_same(training: KeptTraining) -> bool:
@@ -54,8 +58,15 @@ def _show(console: Console, found: list[KeptTraining], asked: bool) -> None:
     for each in found:
         changes = (("" if each.largest_change is None else f"{each.largest_change:.2g}"),) if asked else ()
         verdict = f"{each.verdict}" if each.verdict else "not trained yet"
-        table.add_row(each.submission, each.task, each.training, verdict, each.model[:SHORT], *changes)
+        table.add_row(
+            each.submission,
+            each.task,
+            each.training,
+            verdict,
+            each.model[:SHORT] if each.is_kept or not each.model else "deleted",
+            *changes,
+        )
     console.print(table)
     for each in found:
-        if (each.verdict and not each.answered) or (asked and each.answered and each.largest_change is None):
+        if (each.verdict and not each.answered) or (asked and _was_asked(each) and each.largest_change is None):
             console.print(f"{each.submission} {each.task} {each.training}: {escape(each.sentence)}", soft_wrap=True)
