@@ -11,6 +11,7 @@ import pytest
 from judge.data import made_trajectories
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.learning.training import named_molecules
+from tasks.learning.training_folder import write_training_folder
 from tests.judge.cli.data_command import run
 from tests.tasks.importing.rmd17_files import rmd17_arrays, write_rmd17
 from tests.world.world import World
@@ -35,12 +36,20 @@ def test_a_hidden_data_set_with_its_seed_on_the_card(data_world: World) -> None:
     assert made.card.hidden
     for words in ("GFN2-xTB by tblite", "Langevin", "500 K", "2/ps", "0.5 fs", "water, ethanol", "seed 7;"):
         assert words in made.card.origin
-    assert "7" not in made.card.label_sets["GFN2-xTB"].theory  # a trainer reads this
     assert {name: len(of) for name, of in named_molecules(made).items()} == {"water": 20, "ethanol": 20}
     assert made.table.id[20:22] == ("xtb@1/ethanol/10", "xtb@1/ethanol/12")
     assert np.isfinite(made.labels().forces).all()
     assert not list(data_world.settings.data.glob(".making-*"))
     assert run(*MAKE, *NAMED)[2].endswith("xtb@1: version: exists already; say another --version")
+
+
+def test_a_trainer_does_not_read_the_seed(data_world: World) -> None:
+    assert run(*MAKE, *NAMED, "--seed", "8675309867530986753")[0] == 0
+    made = dataset_of(data_world, "xtb@1")
+    assert "8675309867530986753" in made.card.origin
+    Path("seen").mkdir()
+    write_training_folder(made, np.arange(10), None, Path("seen"))
+    assert not any(b"8675309867530986753" in path.read_bytes() for path in Path("seen").iterdir())
 
 
 def test_the_same_seed_makes_the_same_frames(data_world: World) -> None:

@@ -23,6 +23,7 @@ from tasks.importing.ml_peg.import_layout import card_of
 from tasks.importing.mlipaudit.import_layout import dataset_name
 from tasks.kinds.dynamics import DynamicsParameters
 from tasks.kinds.registry import GROUP, KINDS
+from tasks.simulation.start_geometries import start_geometries
 from tasks.suites.suite import Task, load_suite, packaged_suites, read_suite
 from tests.world.world import World
 
@@ -160,12 +161,14 @@ def test_every_import_line_is_one_that_the_command_understands() -> None:
     assert lines
     for dataset, line in lines:
         words = shlex.split(line)
-        assert words[:3] == ["judge", "data", "import"]
+        assert words[:2] == ["judge", "data"]
         context = click.Context(command)
         data = command.get_command(context, "data")  # type: ignore[attr-defined]
-        importing = data.get_command(context, "import")
-        stated = importing.make_context("import", words[3:]).params
-        if stated["format"] == "mlipaudit":  # many data sets by one command
+        stated = data.get_command(context, words[2]).make_context(words[2], words[3:]).params
+        if words[2] == "make-trajectory":
+            assert set(stated["molecules"]) <= start_geometries().keys()
+            assert f"{stated['name']}@{stated['version']}" == dataset
+        elif stated["format"] == "mlipaudit":  # many data sets by one command
             assert [f"{dataset_name(name, stated['mode'] or 'standard')}@1" for name in stated["only"]] == [dataset]
         elif stated["format"] == "ml-peg":
             assert [card_of(name).full_name for name in stated["only"]] == [dataset]
