@@ -33,6 +33,11 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @property
+    def scored(self) -> bool:
+        """Whether scores count a task of these parameters: its metrics have something to be compared with."""
+        return True
+
 
 @dataclass(frozen=True, eq=False)
 class Observation:

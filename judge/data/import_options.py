@@ -13,7 +13,8 @@ from tasks.datasets.card import Domain
 from tasks.importing.mlipaudit.content import RunMode
 from tasks.kind import ImportFormat
 
-FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics", "matcalc", "vacancies", "vacancy-migration"})
+FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics", "matcalc"})
+FILES |= {"vacancies", "vacancy-migration", "volume-scans"}
 
 
 def is_folder(form: str | ImportFormat) -> bool:
@@ -61,7 +62,8 @@ _FORMATS = (
     "elasticity and compression: crystals; phonons: phonopy; "
     "thermal conductivity: thermal-conductivity (the files of κ_SRME); "
     "structures alone (dynamics, timing): structures; the formats of installed kinds; "
-    "equations of state: acwf; elasticity, phonons and formation energies: matcalc; "
+    "equations of state: acwf; scans of the volume without references: volume-scans; "
+    "elasticity, phonons, formation energies and forces: matcalc; "
     "vacancies of metals: vacancies, vacancy-migration; "
     "mlipaudit, ml-peg: every benchmark of MLIPAudit or ML-PEG, as their archives unpack, with cards of their own"
 )

@@ -31,6 +31,7 @@ from tasks.importing.relaxed_structures import import_relaxed_structures
 from tasks.importing.rmd17 import import_rmd17
 from tasks.importing.scans import import_scans
 from tasks.importing.vacancies import import_migration, import_vacancies
+from tasks.importing.volume_scans import import_volume_scans
 from tasks.kind import ImportFormat
 from tasks.kinds.registry import KINDS, KindError
 from tasks.simulation.vibrations import VibrationSettings
@@ -289,6 +290,9 @@ FORMATS: Mapping[str, FormatReader] = {
     "vacancy-migration": FormatReader(lambda path, card, _: ImportedDataset(import_migration(path, card))),
     "vacancies": FormatReader(lambda path, card, _: ImportedDataset(import_vacancies(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
+    "volume-scans": FormatReader(
+        lambda path, card, _: ImportedDataset(import_volume_scans(path, card)), labelled=False
+    ),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }
 

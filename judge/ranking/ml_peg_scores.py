@@ -121,7 +121,8 @@ class MlPeg:
         suite, declared = self.judged.suite, submission.card.label_sets
         if suite.ml_peg_release:
             return self._schemes_of_release(submission)
-        rows = [row for task in suite.tasks for row in _baselines(self.judged, submission.id, task, self.release)]
+        counted = [task for task in suite.tasks if task.parameters.scored]
+        rows = [row for task in counted for row in _baselines(self.judged, submission.id, task, self.release)]
         if all(row.unit == TRIVIAL_ERROR for row in rows):
             return None
         rows.sort(key=lambda row: (row.benchmark, row.metric))

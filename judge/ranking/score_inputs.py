@@ -62,7 +62,7 @@ class Judged:
 
     def counted_in(self, score: ScoreFamily) -> list[Task]:
         """The tasks that a score counts."""
-        return [task for task in self.suite.tasks if task.traits.score is score]
+        return [task for task in self.suite.tasks if task.traits.score is score and task.parameters.scored]
 
     def ok(self, key: str, task: str) -> Result | None:
         """The result of submission `key`, if its verdict is OK."""

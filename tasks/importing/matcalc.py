@@ -71,17 +71,7 @@ def import_matcalc(path: Path, card: Card) -> Dataset:
     content = _content(path)
     if isinstance(content, dict):
         return _frames(path, card, level, content)
-    records = _records(path, content)
-    crystals: dict[str, Atoms] = {}
-    for number, record in enumerate(records):
-        where = f"{path}: {number}"
-        try:
-            name = str(record.get("mp_id") or record.get("material_id") or record["mat_id"])
-            crystals[name] = atoms_of_record(record["structure"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DatasetError(f"{where}: {type(error).__name__}: {error}") from None
-    if len(crystals) < len(records):
-        raise DatasetError(f"{path}: two records have one name")
+    records, crystals = _crystals(path, content)
     if FORMATION in records[0]:
         return _formation(path, card, level, records, crystals)
     rows = []
@@ -103,6 +93,30 @@ def import_matcalc(path: Path, card: Card) -> Dataset:
         conditions["primitive"] = np.tile(np.eye(3), (len(frames), 1, 1))
         card = card.model_copy(update={"settings": SETTINGS})
     return Dataset(with_periodicity(card, frames), frames, crystal_table(rows), {}, conditions)
+
+
+def read_crystals(path: Path) -> tuple[Sequence[Mapping[str, Any]], dict[str, Atoms]]:
+    """The records of a file, and by name the crystal of each.
+
+    Raises:
+        DatasetError: one line that names file and record.
+    """
+    return _crystals(path, _content(path))
+
+
+def _crystals(path: Path, content: Any) -> tuple[Sequence[Mapping[str, Any]], dict[str, Atoms]]:
+    records = _records(path, content)
+    crystals: dict[str, Atoms] = {}
+    for number, record in enumerate(records):
+        where = f"{path}: {number}"
+        try:
+            name = str(record.get("mp_id") or record.get("material_id") or record["mat_id"])
+            crystals[name] = atoms_of_record(record["structure"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DatasetError(f"{where}: {type(error).__name__}: {error}") from None
+    if len(crystals) < len(records):
+        raise DatasetError(f"{path}: two records have one name")
+    return records, crystals
 
 
 def _content(path: Path) -> Any:

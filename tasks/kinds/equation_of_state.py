@@ -27,8 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
+from pydantic import model_validator
 
 from tasks.datasets.card import Curve, CurveReference
 from tasks.datasets.card_parts import later
@@ -70,10 +72,23 @@ class EquationOfStateParameters(Parameters):
     Args:
         distances: ε, ν and Δ, too.
         shape: the shape of each energy over its volumes, too.
+        references: False: the data set has none. The shape alone is measured, which no score counts.
     """
 
     distances: bool = later(False)
     shape: bool = later(False)
+    references: bool = later(True)
+
+    @model_validator(mode="after")
+    def _measures_something(self) -> Self:
+        if not self.references and (self.distances or not self.shape):
+            raise ValueError("references: without any, the shape is measured alone: set shape, and leave out distances")
+        return self
+
+    @property
+    def scored(self) -> bool:
+        """False without references."""
+        return self.references
 
 
 class EquationOfStateKind(AsksEachStructure):
@@ -134,7 +149,7 @@ class EquationOfStateKind(AsksEachStructure):
         if parameters.shape:
             columns |= shapes_of([(volume[i], energy[i]) for i in points], cause)
             metrics |= shape_metrics(columns, max(len(each) for each in points))
-        if not dataset.card.label_sets and parameters.shape:
+        if not parameters.references:
             return Measurement(metrics, items_of(curves, cause, columns), probes.notes)
         chosen = dataset.label_set(label_set)
         fitted = np.full((len(curves), len(EquationOfState._fields)), np.nan)

@@ -15,6 +15,7 @@ from judge.records.records import Claim, End, Origin, Peaks, Provenance, Result
 from sandbox.verdict import Verdict
 from submissions.records import Check, ImageRecord, ModelCard, PreflightReport, Submission, submission_id
 from submissions.store.interface import Store
+from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items
 from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
@@ -28,14 +29,14 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def task(name: str, kind: str, domain: str) -> Task:
+def task(name: str, kind: str, domain: str, **parameters: Any) -> Task:
     return Task(
         name=name,
         kind=kind,
         dataset=f"{name}@1",
         domain=domain,
         model_domain=domain,
-        parameters={},
+        parameters=KINDS[kind].parameters.model_validate(parameters),
         time_limit_s=600.0,
     )
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from judge.ranking.build import build_leaderboard
 from sandbox.verdict import Verdict
+from tasks.kinds.equation_of_state import EquationOfStateParameters
+from tasks.metrics.metric import Metric
 from tasks.suites.suite import Suite, load_suite
-from tests.judge.ranking.small_board import TASKS, A, B, board, replaced, row
+from tests.judge.ranking.small_board import QUIET, TASKS, A, B, board, replaced, row
 from tests.world.board_records import (
+    SUITE,
     error,
     frames_metrics,
     good_results,
@@ -123,3 +128,20 @@ def test_a_task_of_which_no_metric_is_scored_is_named() -> None:
     assert shown.problems == (
         f"results/{A.id}/barriers: metrics: none is scored: none is called mae or *_mae or *off_percent",
     )
+
+
+def test_a_task_without_references_counts_nowhere() -> None:
+    """Scans of the volume have no metric that is an error: with or without a result, every score is as without them."""
+    scans = task("scans", "equation_of_state", "Inorganic Materials", shape=True, references=False)
+    assert isinstance(scans.parameters, EquationOfStateParameters)
+    suite = replace(SUITE, tasks=(*SUITE.tasks, scans))
+    shape = {"flips_error": Metric(0.1, "", 5, charged=0.1)}
+    results = good_results(A, 0.5)
+    plain = row(board([A], results), A)
+    for more in ([], [result(A, scans, shape)]):
+        shown = build_leaderboard(suite, [A], [*results, *more], lambda r: QUIET if r.kind == "nve" else None)
+        found = row(shown, A)
+        assert {key: term.value for key, term in found.scores.items()} == {
+            key: term.value for key, term in plain.scores.items()
+        }
+        assert not any("scans: metrics" in problem for problem in shown.problems)

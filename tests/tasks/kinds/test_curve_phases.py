@@ -7,6 +7,7 @@ import pytest
 from ase import Atoms
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tasks.datasets.card import Card, Curve, CurveReference, LabelSet, Table
 from tasks.datasets.dataset import Dataset
@@ -91,11 +92,17 @@ def test_a_single_well_has_its_shape() -> None:
 
 def test_shapes_need_no_reference() -> None:
     data = phases(labelled=False)
-    measured = KIND.measure(observed(energies(0.0, 0.01, 0.03)), data, SHAPE, None)
+    alone = EquationOfStateParameters(shape=True, references=False)
+    assert SHAPE.scored
+    assert not alone.scored
+    measured = KIND.measure(observed(energies(0.0, 0.01, 0.03)), data, alone, None)
     assert {name.partition("_")[0] for name in measured.metrics} >= {"flips", "volume", "tension"}
     assert "v0_mae_percent" not in measured.metrics
     with pytest.raises(ValueError, match="there is no None"):
         KIND.measure(observed(energies(0.0, 0.01, 0.03)), data, EquationOfStateParameters(), None)
+    for other in ({"references": False}, {"references": False, "shape": True, "distances": True}):
+        with pytest.raises(ValidationError, match="references: without any, the shape is measured alone"):
+            EquationOfStateParameters.model_validate(other)
 
 
 NUMBER = st.floats(-10, 10)
