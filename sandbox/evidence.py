@@ -134,7 +134,9 @@ def judgement(evidence: Evidence) -> Verdict | HostFault:
     if evidence.phase is Phase.DONE:
         return Verdict.OK
     if evidence.refused is not None:
-        return evidence.refused
+        # A trainer that was killed for memory leaves nothing.
+        lost = evidence.refused is Verdict.CRASHED and (end.oom_kills or end.oom_by_engine)
+        return Verdict.MEMORY_LIMIT if lost else evidence.refused
     # Before memory and interventions: a killed process sends nothing, so a living process sent this.
     if evidence.breach is not Breach.NONE:
         return _BREACHES[evidence.breach]

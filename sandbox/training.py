@@ -15,7 +15,7 @@ from sandbox.rundir import MODEL_NAME
 OUT_BYTES = 512 * MIB
 MAX_FILES = 1000
 MAX_NAME = 255  # bytes of each part of a name
-MAX_PATH = 1000
+MAX_PATH = 1000  # bytes of a whole name
 
 
 class TrainedModel(NamedTuple):
@@ -66,12 +66,14 @@ class TrainedModel(NamedTuple):
 
     def place(self, session_dir: Path) -> None:
         """Writes the files into the folder of a session, where any user may read them."""
+        top = session_dir / MODEL_NAME
         for name, content in self.files.items():
-            path = session_dir / MODEL_NAME / name
-            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            path = top / name
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
             path.chmod(0o444)
-        (session_dir / MODEL_NAME).chmod(0o755)
+        for folder in (top, *(path for path in top.rglob("*") if path.is_dir())):
+            folder.chmod(0o755)  # whatever the judge's umask is
 
 
 def problem_of(files: Iterable[tuple[str, int]], out_bytes: int) -> str:
@@ -89,14 +91,14 @@ def problem_of(files: Iterable[tuple[str, int]], out_bytes: int) -> str:
 def _good_names(names: Iterable[str]) -> bool:
     """Whether all are relative, plain, different, and none is a folder of another."""
     known = list(names)
+    if len(set(known)) < len(known) or not all(map(_is_good, known)):
+        return False
     folders = {str(parent) for name in known for parent in PurePosixPath(name).parents}
-    return len(set(known)) == len(known) and all(_is_good(name) and name not in folders for name in known)
+    return folders.isdisjoint(known)
 
 
 def _is_good(name: str) -> bool:
-    parts = name.split("/")
-    return (
-        len(name) <= MAX_PATH
-        and name.isprintable()
-        and all(part not in ("", ".", "..") and len(part.encode(errors="replace")) <= MAX_NAME for part in parts)
-    )
+    """Whether `name` can be kept. Its length comes first: the sender chose it, and it may have megabytes."""
+    if len(name) > MAX_PATH or not name.isprintable() or len(name.encode()) > MAX_PATH:  # printable: no surrogates
+        return False
+    return all(part not in ("", ".", "..") and len(part.encode()) <= MAX_NAME for part in name.split("/"))

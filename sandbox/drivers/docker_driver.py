@@ -1,9 +1,10 @@
 """The Docker driver: one untrusted image in one container, with nothing that it does not need.
 
-Restrictions: no network; a read-only root, so that only `/tmp` (memory, limited) can be written; a user that owns
-nothing; no capability, and no way to gain one; a seccomp profile that is stricter than the engine's; the host's
-facts and counters in `/proc` and `/sys` masked; private IPC and cgroups; limits on memory without swap, on processes,
-files, shared memory and log; no core dumps; no health check, which would run the image's command beside the guest.
+Restrictions: no network; a read-only root, so that only `/tmp`, and in a training `/out`, can be written (memory,
+limited); a user that owns nothing; no capability, and no way to gain one; a seccomp profile that is stricter than the
+engine's; the host's facts and counters in `/proc` and `/sys` masked; private IPC and cgroups; limits on memory without
+swap, on processes, files, shared memory and log; no core dumps; no health check, which would run the image's command
+beside the guest.
 One folder is mounted, read-only: the guest and a socket. Images are run by ID: a tag can move, an ID cannot.
 """
 
@@ -31,6 +32,7 @@ from sandbox.drivers.docker_running import engine_faults as engine_faults
 from sandbox.drivers.environment import environment
 from sandbox.drivers.image_pull import pull_by_digest
 from sandbox.drivers.masked_paths import masked_paths
+from sandbox.drivers.mount_point import check_mount_point
 from sandbox.drivers.seccomp_profile import seccomp_profile, seccomp_version
 from sandbox.events import Event, emit
 from sandbox.image.image_check import image_from_inspection, invalid
@@ -165,6 +167,8 @@ class DockerDriver:
                 try:
                     container = create_container(self._client.api, image.id, name, labels, options)
                     emit(Event.CONTAINER_CREATED, container=session_dir.name)
+                    if question.out_bytes:
+                        check_mount_point(self._client.api, container, OUT)
                     running = DockerRunning(self._client.api, container, self._forgets_when_restarted)
                     running.launch()
                 except docker.errors.ImageNotFound:

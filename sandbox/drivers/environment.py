@@ -22,6 +22,8 @@ def environment(
         "LAMBENCH_TRAINER": image.trainer,
         "LAMBENCH_DATA_DIR": f"{folder}/{DATA_NAME}",
         "LAMBENCH_OUT_DIR": out,
+        "LAMBENCH_ORDER": "",  # the guest's own; neither the image nor the judge's environment may set it
+        "LAMBENCH_ALONE": "",
     }
     cache = PurePosixPath(tmp) / "cache"
     return {

@@ -1,7 +1,7 @@
 """The guest of a training: starts the author's trainer in a process of its own, ends it in time, and sends its model.
 
 The author's code runs only after the judge has made the data visible. What lies in the folder at the end is the model,
-however the trainer ended. It is stated by name, size and hash before it is sent.
+however the trainer ended. It is stated by name, size and hash in one message, in time, before any of it is sent.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from itertools import islice
 from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
@@ -26,14 +27,18 @@ from .wire import PROTOCOL, Channel, pack_header, parse_header
 
 MAX_ORDER = 1 << 16
 WARNED_SHARE = 0.95  # of the time, at which the trainer gets SIGTERM
+ENDING_S = 5.0  # in which processes that were killed must be gone
 MAX_DEPTH = 8
-CHUNK_BYTES = 1 << 22
+MAX_FILES = 1000
+MAX_FOLDERS = 1000
+MAX_PATH = 1000
+CHUNK_BYTES = 1 << 24  # of a file, in one message
 ORDER = "LAMBENCH_ORDER"  # the environment variable that tells a trainer's process from the guest
 
 
 def main() -> int:
     """Exit status 0 when the judge has the model, or the trainer's own in its process."""
-    if ORDER in os.environ:
+    if os.environ.get(ORDER):
         return train(os.environ["LAMBENCH_TRAINER"], json.loads(os.environ.pop(ORDER)))
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(os.environ["LAMBENCH_SOCKET"])
@@ -47,18 +52,15 @@ def serve(channel: Channel) -> None:
     order = receive(channel)
     ended = run_trainer(order, os.environ.get("LAMBENCH_ALONE") == "1")
     out_dir = os.environ["LAMBENCH_OUT_DIR"]
-    problem, files = files_in(out_dir)
-    left = {"op": "left", "ended": ended, "problem": problem, "files": json.dumps(files)}
-    channel.send(pack_header([], left), [])
+    problem, files = files_in(out_dir, int(order["out_bytes"]))
     paths = [os.path.join(out_dir, name) for name, _ in files]
+    stated = [] if problem else [(name, size, hash_of(path)) for (name, size), path in zip(files, paths)]
+    left = {"op": "left", "ended": ended, "problem": problem, "files": json.dumps(stated)}
+    channel.send(pack_header([], left), [])
     asked = receive(channel)
     while asked["op"] != "bye":
-        if asked["op"] == "hashes":
-            hashes = json.dumps([hash_of(path) for path in paths])
-            channel.send(pack_header([], {"op": "hashes", "hashes": hashes}), [])
-        else:
-            content = np.fromfile(paths[int(asked["index"])], np.uint8)
-            channel.send(pack_header([("bytes", content)], {"op": "file"}), [content])
+        content = np.fromfile(paths[int(asked["index"])], np.uint8, CHUNK_BYTES, offset=int(asked["offset"]))
+        channel.send(pack_header([("bytes", content)], {"op": "file"}), [content])
         asked = receive(channel)
 
 
@@ -91,11 +93,23 @@ def run_trainer(order: Mapping[str, str], alone: bool) -> str:
             status = child.wait(max(0.0, begin + wall_s - time.monotonic()))
         except subprocess.TimeoutExpired:
             status = None
-    for kill, target in ((os.kill, -1),) if alone else ((os.killpg, child.pid),):
-        with suppress(OSError):
-            kill(target, signal.SIGKILL)
+    with suppress(OSError):
+        os.killpg(child.pid, signal.SIGKILL)
     child.wait()
+    if alone:
+        end_others()
     return "time" if status is None else "failed" if status else "returned"
+
+
+def end_others() -> None:
+    """Ends every process but this one and the container's first, and waits until none is left: none writes later."""
+    until = time.monotonic() + ENDING_S
+    while time.monotonic() < until:
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except OSError:
+            return
+        time.sleep(0.002)
 
 
 def train(name: str, order: Mapping[str, str]) -> int:
@@ -119,26 +133,39 @@ def train(name: str, order: Mapping[str, str]) -> int:
     return 0
 
 
-def files_in(folder: str) -> Tuple[str, List[Tuple[str, int]]]:
-    """What is wrong with the content of `folder` (empty: nothing), and its files by relative name, with their sizes."""
+def files_in(folder: str, most_bytes: int) -> Tuple[str, List[Tuple[str, int]]]:
+    """What is wrong with the content of `folder` (empty: nothing), and its files by relative name, with their sizes.
+
+    Args:
+        most_bytes: of all files together. A file with holes may state more than there is room for.
+    """
     files: List[Tuple[str, int]] = []
-    problem = _walk(folder, "", files, 0)
+    folders: List[str] = []
+    problem = _walk(folder, "", files, folders)
+    if not problem and sum(size for _, size in files) > most_bytes:
+        problem = "too large"
     return problem, sorted(files)
 
 
-def _walk(folder: str, prefix: str, files: List[Tuple[str, int]], depth: int) -> str:
-    if depth > MAX_DEPTH:
+def _walk(folder: str, prefix: str, files: List[Tuple[str, int]], folders: List[str]) -> str:
+    if prefix.count("/") > MAX_DEPTH:
         return "depth"
+    if len(os.fsencode(prefix)) > MAX_PATH:
+        return "names"
+    folders.append(prefix)
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        with os.scandir(folder) as found:
+            entries = sorted(islice(found, MAX_FILES + MAX_FOLDERS), key=lambda entry: entry.name)
     except OSError:
         return "unreadable"
     for entry in entries:
+        if len(files) > MAX_FILES or len(folders) > MAX_FOLDERS:
+            return "too many"
         status: Any = entry.stat(follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
             return "link"
         if stat.S_ISDIR(status.st_mode):
-            problem = _walk(entry.path, prefix + entry.name + "/", files, depth + 1)
+            problem = _walk(entry.path, prefix + entry.name + "/", files, folders)
             if problem:
                 return problem
         elif not stat.S_ISREG(status.st_mode):
@@ -147,7 +174,9 @@ def _walk(folder: str, prefix: str, files: List[Tuple[str, int]], depth: int) ->
             return "unreadable"
         else:
             files.append((prefix + entry.name, status.st_size))
-    return ""
+            if len(os.fsencode(files[-1][0])) > MAX_PATH:
+                return "names"
+    return "too many" if len(files) > MAX_FILES or len(folders) > MAX_FOLDERS else ""
 
 
 def hash_of(path: str) -> str:

@@ -31,6 +31,7 @@ _MAX_LABEL = 4096
 _MAX_VOLUMES = 16
 # Before it starts a container, the engine joins the folder to paths of its own; the kernel takes 4096 bytes in all.
 _MAX_WORKDIR, _MAX_NAME = 1024, 255
+_OUT = "/out"  # mounted in a training
 _MOUNTED = ("/lambench", "/proc", "/sys", "/dev")  # by the sandbox or the engine: the image's own are not seen
 
 
@@ -48,13 +49,17 @@ def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine
     _check_volumes(volumes)
     protocol = _read_protocol(labels)
     _check_start(config, protocol)
+    trainer = _read_trainer(labels, protocol)
+    folder = "/" + posixpath.normpath(str(config.get("WorkingDir") or "/")).lstrip("/") + "/"
+    if trainer and folder.startswith(f"{_OUT}/"):
+        raise invalid(f"The image's WORKDIR is {_OUT} or below, where a trainer leaves its model: choose another.")
     return Image(
         reference=reference,
         id=str(inspection["Id"]),
         driver="docker",
         python=_read_python(labels),
         calculator="" if protocol else _read_factory(labels, CALCULATOR_LABEL, "factory"),
-        trainer=_read_trainer(labels, protocol),
+        trainer=trainer,
         protocol=protocol,
         digests=tuple(sorted(inspection.get("RepoDigests") or [])),
         architecture=str(inspection.get("Architecture", "")),

@@ -179,11 +179,12 @@ def converse(
     verdict = judgement(evidence)
     if isinstance(verdict, HostFault):
         raise fault_of(verdict, limits)
-    if fault is None:
+    if fault is None or fault.verdict is not verdict:
         private = "\n".join(t for t in (evidence.startup_error, evidence.startup_text, ended.log) if t)
         outcome = SessionOutcome(verdict, sentence_of(evidence, limits), value, private)
     else:
-        outcome = SessionOutcome.refused(fault)
+        outcome = SessionOutcome[T].refused(fault)
+        outcome = outcome._replace(private=fault.private or ended.log)
     return outcome._replace(
         hello=progress.hello,
         wall_s=wall,

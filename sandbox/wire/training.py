@@ -14,6 +14,7 @@ import numpy as np
 
 from sandbox.driver import Driver, Image, Question
 from sandbox.events import Event, emit
+from sandbox.guest.training import CHUNK_BYTES
 from sandbox.guest.wire import PROTOCOL, Channel, WireError, pack_header
 from sandbox.guest_archive import training_guest_archive
 from sandbox.limits import MIB, Limits
@@ -24,7 +25,7 @@ from sandbox.wire.guard import MAX_HELLO_BYTES, Expected, Guard, check
 from sandbox.wire.remote import Hello
 from sandbox.wire.session import SessionOutcome, converse, disk_at_fault
 
-GRACE_S = 10.0  # for the guest to say what was left, after the end of the time
+GRACE_S = 10.0  # for the guest to state what was left, with hashes, after the end of the time
 READING_BYTES_S = 20 * MIB  # the slowest pace of reading what was left
 MAX_LISTING_BYTES = 4 * MIB
 MARGIN_BYTES = MIB  # of the folder beyond the largest model: what fills it is too large
@@ -54,12 +55,23 @@ class TrainingOrder(NamedTuple):
         fill: writes what is learned from into an empty folder; it is read-only for the trainer, and all that it sees.
         wall_s: time of the trainer [s].
         out_bytes: the largest model.
+        grace_s: after `wall_s` [s], in which the model must be stated with its hashes. A trainer that stops the
+            container's clocks can work so much longer, and no more: what is not hashed by then is not taken.
     """
 
     fill: Callable[[Path], None]
     wall_s: float
     seed: int
     out_bytes: int = OUT_BYTES
+    grace_s: float = GRACE_S
+
+
+class _File(NamedTuple):
+    """A file that was left, as the guest states it."""
+
+    name: str
+    size: int
+    sha256: str
 
 
 class RemoteTrainer:
@@ -96,28 +108,30 @@ class RemoteTrainer:
             hidden.chmod(0o755)
             hidden.rename(self._folder / DATA_NAME)  # the data appear at once: from here on the time counts
         begin = time.monotonic()
-        self._send("train", begin + GRACE_S, wall_s=repr(order.wall_s), seed=str(order.seed))
-        deadline = begin + order.wall_s + GRACE_S
-        left = self._guard_fields("left", deadline, MAX_LISTING_BYTES)
+        fields = {"wall_s": repr(order.wall_s), "seed": str(order.seed), "out_bytes": str(order.out_bytes)}
+        self._send("train", begin + GRACE_S, **fields)
+        left = self._guard_fields("left", begin + order.wall_s + order.grace_s, MAX_LISTING_BYTES)
         files, ended = _listing(left), _ENDED.get(left.get("ended", ""))
         if ended is None:
             raise WireError("the end of a training is of an unknown kind")
-        problem = left.get("problem") or problem_of(files, order.out_bytes)
+        problem = left.get("problem") or problem_of([(file.name, file.size) for file in files], order.out_bytes)
         if problem:
             raise _fault(problem, ended, order.out_bytes)
-        size = sum(size for _, size in files)
-        deadline = time.monotonic() + GRACE_S + 2 * size / READING_BYTES_S
-        self._send("hashes", deadline)
-        hashes = self._hashes(len(files), deadline)
-        model = {}
-        for index, ((name, length), digest) in enumerate(zip(files, hashes, strict=True)):
-            self._send("file", deadline, index=str(index))
-            expected = Expected.of(("bytes", _BYTES, (length,)))
-            content = self._guard.receive(expected, "file", deadline).arrays["bytes"].tobytes()
-            if hashlib.sha256(content).hexdigest() != digest:
-                raise WireError("a file of the model changed while it was sent")
-            model[name] = content
+        size = sum(file.size for file in files)
+        deadline = time.monotonic() + GRACE_S + size / READING_BYTES_S
+        model = {file.name: self._content(index, file, deadline) for index, file in enumerate(files)}
         return TrainedModel(model, left["ended"])
+
+    def _content(self, index: int, file: _File, deadline: float) -> bytes:
+        """The content of a file, which is sent in parts."""
+        content = bytearray()
+        while len(content) < file.size:
+            self._send("file", deadline, index=str(index), offset=str(len(content)))
+            expected = Expected.of(("bytes", _BYTES, (min(CHUNK_BYTES, file.size - len(content)),)))
+            content += self._guard.receive(expected, "file", deadline).arrays["bytes"].data
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            raise WireError("a file of the model changed while it was sent")
+        return bytes(content)
 
     def bye(self) -> None:
         """Asks the guest to end."""
@@ -132,12 +146,6 @@ class RemoteTrainer:
         if op == "trainer" and fields.get("protocol") != PROTOCOL:
             raise WireError(f"the guest speaks another protocol than {PROTOCOL}")
         return fields
-
-    def _hashes(self, n_files: int, deadline: float) -> list[str]:
-        stated = _json_list(self._guard_fields("hashes", deadline, MAX_LISTING_BYTES).get("hashes", ""))
-        if len(stated) != n_files or not all(isinstance(digest, str) for digest in stated):
-            raise WireError("the hashes are not those of the files")
-        return stated
 
 
 def run_training(
@@ -180,14 +188,14 @@ def _fault(problem: str, ended: str, out_bytes: int) -> SubmissionFault:
     return SubmissionFault(verdict, f"The model cannot be kept: {sentence.format(mib=out_bytes // MIB)}")
 
 
-def _listing(fields: dict[str, str]) -> list[tuple[str, int]]:
+def _listing(fields: dict[str, str]) -> list[_File]:
     files = []
     for entry in _json_list(fields.get("files", "")):
         match entry:
-            case [str(name), int(size)] if size >= 0:
-                files.append((name, int(size)))
+            case [str(name), int(size), str(sha256)] if size >= 0:
+                files.append(_File(name, int(size), sha256))
             case _:
-                raise WireError("a file is [name, size]")
+                raise WireError("a file is [name, size, sha256]")
     return files
 
 

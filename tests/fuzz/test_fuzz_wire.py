@@ -15,18 +15,24 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from ase.build import bulk, molecule
 
 from sandbox.guest.wire import Channel, WireError, pack_header
+from sandbox.training import TrainedModel, problem_of
+from sandbox.verdict import SubmissionFault
 from sandbox.wire.guard import MAX_FAILURES, MAX_HEADER_BYTES, Guard, expected_result, read_failures
 from sandbox.wire.remote import Hello, RemoteCalculator, StartupError
+from sandbox.wire.training import RemoteTrainer, TrainingOrder
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause
-from tests.fuzz.mutations import COUNTS, NUMBERS, SIZES, fuzz, mangled, mangled_json
+from tests.fuzz.mutations import COUNTS, NUMBERS, SIZES, WORDS, fuzz, mangled, mangled_json
 
 FRAMES = Frames.from_atoms([bulk("Cu"), molecule("H2O")])
 EXPECTED = expected_result(2, 4, ALL_PROPERTIES)
@@ -210,6 +216,95 @@ def test_predictions_are_whole_or_the_session_ends(share: float, soak: bool) -> 
 
     n = int(50_000 * share)
     fuzz("predictions", n, trial, soak=soak)
+    assert 0.1 * n < taken < 0.9 * n
+
+
+class GuestOfATraining:
+    """The guest's end of a training, in a thread: says hello, and answers each message with the next of its own.
+
+    Args:
+        broken: the index of the message after which it closes its end: nothing may come that completes it.
+    """
+
+    def __init__(self, answers: list[bytes], broken: int) -> None:
+        self.ours, self._theirs = socket.socketpair()
+        self._answers, self._broken = answers, broken
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with self._theirs, self._theirs.makefile("rb") as stream, suppress(OSError, struct.error):
+            for index, answer in enumerate(self._answers):
+                self._theirs.sendall(answer)
+                if index == self._broken:
+                    self._theirs.shutdown(socket.SHUT_WR)
+                (length,) = struct.unpack("<Q", stream.read(8))
+                stream.read(length)
+
+    def close(self) -> None:
+        self.ours.close()
+        self._thread.join()
+
+
+MODEL = {"weights.npz": b"12345678" * 40, "empty": b"", "more/code.py": b"import os"}
+OUT_BYTES = 1000
+NAMES = ("a", "a/b", "..", "/etc/passwd", "a//b", "a\0", "\x1b[2J", "\udcff", "é", "x" * 256, "a/" * 600 + "a", "")
+
+
+def guest_of_a_training(random: Random) -> GuestOfATraining:
+    """A guest that is often honest, else has a field changed or bytes broken somewhere."""
+    model = {random.choice(NAMES) if random.random() < 0.05 else name: content for name, content in MODEL.items()}
+    files: Any = [[name, len(content), sha256(content).hexdigest()] for name, content in model.items()]
+    hello = {"op": "trainer", "protocol": "1"}
+    left = {"op": "left", "ended": "returned", "problem": "", "files": json.dumps(files)}
+    if random.random() < 0.4:
+        left["files"] = mangled_json(random, files).decode("utf-8", "replace")
+    if random.random() < 0.2:
+        field = random.choice(list(left))
+        left[field] = random.choice((*WORDS, "time", "failed", "link", "nothing", "file", "trainer"))
+    if random.random() < 0.05:
+        hello[random.choice(list(hello))] = random.choice(WORDS)
+    messages = [pack_header([], hello), pack_header([], left)]
+    for content in model.values():
+        if content:
+            sent = bytes(mangled(random, content)) if random.random() < 0.1 else content
+            array = np.frombuffer(sent, np.uint8)
+            messages.append(pack_header([("bytes", array)], {"op": "file"}) + sent)
+    if random.random() < 0.2:
+        random.shuffle(messages)
+    broken = random.randrange(len(messages)) if random.random() < 0.3 else -1
+    if broken >= 0:
+        messages[broken] = mangled(random, messages[broken])
+    return GuestOfATraining(messages, broken)
+
+
+@SIZES
+def test_a_training_ends_in_a_whole_model_or_a_breach(share: float, soak: bool, tmp_path: Path) -> None:
+    outcomes: set[str] = set()
+    taken = 0
+
+    def trial(random: Random) -> None:
+        nonlocal taken
+        guest = guest_of_a_training(random)
+        remote = RemoteTrainer(Channel(guest.ours), tmp_path)
+        try:
+            remote.greet(time.monotonic() + PATIENCE_S)
+            model = remote.train(TrainingOrder(lambda folder: None, 0.0, 7, OUT_BYTES, PATIENCE_S))
+        except WireError as error:
+            outcomes.add(str(error))
+        except SubmissionFault as fault:
+            outcomes.add(fault.sentence)
+        else:
+            taken += 1
+            sizes = [(name, len(content)) for name, content in model.files.items()]
+            assert problem_of(sizes, OUT_BYTES) == ""
+            assert TrainedModel.unpacked(model.packed()).files == model.files
+        finally:
+            guest.close()
+
+    n = int(50_000 * share)
+    fuzz("trainings", n, trial, soak=soak)
+    assert len(outcomes) < 60  # a closed list: no sentence contains anything that was sent
     assert 0.1 * n < taken < 0.9 * n
 
 
