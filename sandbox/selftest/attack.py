@@ -11,9 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from sandbox.driver import Driver, Image, Question
 from sandbox.limits import MIB, Limits
+from sandbox.training import TrainedModel
 from sandbox.verdict import SubmissionFault
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import SessionOutcome, run_session
+from sandbox.wire.training import TrainingOrder, run_training
 
 T = TypeVar("T")
 
@@ -69,6 +71,18 @@ class Trial:
         changed = Limits.model_validate({**self.limits.model_dump(), **limits})
         return run_session(self.driver, self.image, changed, Question(), body)
 
+    def train(self, order: TrainingOrder) -> SessionOutcome[TrainedModel]:
+        """The outcome of one training of the image. Raises as `run`."""
+        if isinstance(self.image, SubmissionFault):
+            return SessionOutcome.refused(self.image)
+        return run_training(self.driver, self.image, self.limits, Question(), order)
+
+    def ask(self, model: TrainedModel, body: Callable[[RemoteCalculator], T]) -> SessionOutcome[T]:
+        """The outcome of a session of the image with a model that it left. Raises as `run`."""
+        if isinstance(self.image, SubmissionFault):
+            return SessionOutcome.refused(self.image)
+        return run_session(self.driver, self.image, self.limits, Question(has_model=True), body, model.place)
+
 
 Examine = Callable[[Trial], Finding]
 
@@ -84,6 +98,7 @@ class Attack:
         dockerfile: further lines of the image's Dockerfile, such as ENV, VOLUME or USER root.
         settings: of the image's configuration, such as WorkingDir, that no Dockerfile can state.
         own_server: whether the image runs the function of its module as a server, in place of the guest.
+        trainer: `module:function` of a hostile trainer, as its label names it.
     """
 
     name: str
@@ -93,6 +108,7 @@ class Attack:
     dockerfile: Sequence[str] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     own_server: bool = False
+    trainer: str = ""
 
 
 def stated_attacks(examinations: Mapping[str, Examine]) -> tuple[Attack, ...]:

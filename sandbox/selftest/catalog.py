@@ -8,6 +8,7 @@ from sandbox.selftest.container_attacks import CONTAINER_ATTACKS
 from sandbox.selftest.conversation_attacks import CONVERSATION_ATTACKS
 from sandbox.selftest.page_cache_attacks import PAGE_CACHE_ATTACKS
 from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS
+from sandbox.selftest.training_attacks import TRAINING_ATTACKS
 
 ATTACKS: tuple[Attack, ...] = (
     *CONTAINER_ATTACKS,
@@ -15,4 +16,5 @@ ATTACKS: tuple[Attack, ...] = (
     *CONVERSATION_ATTACKS,
     *CHEATING_ATTACKS,
     *PAGE_CACHE_ATTACKS,
+    *TRAINING_ATTACKS,
 )

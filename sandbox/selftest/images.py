@@ -19,7 +19,7 @@ import docker.errors
 
 from sandbox.driver import Driver, Image
 from sandbox.drivers.docker_driver import connect_engine, engine_faults
-from sandbox.image.image_check import CALCULATOR_LABEL, PROTOCOL_LABEL
+from sandbox.image.image_check import CALCULATOR_LABEL, PROTOCOL_LABEL, TRAINER_LABEL
 from sandbox.selftest.attack import Attack
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 
@@ -60,7 +60,10 @@ class HostileImages:
     def of(self, attack: Attack, driver: Driver) -> Image | SubmissionFault:
         """The image of `attack` as resolved by `driver`, or the fault with which `driver` refuses it."""
         start = _server_start(attack.factory) if attack.own_server else ()
-        lines = (f"FROM {self._base}", *attack.dockerfile, *start, f"LABEL {CALCULATOR_LABEL}={attack.factory}")
+        labels = [f"LABEL {CALCULATOR_LABEL}={attack.factory}"]
+        if attack.trainer:
+            labels.append(f"LABEL {TRAINER_LABEL}={attack.trainer}")
+        lines = (f"FROM {self._base}", *attack.dockerfile, *start, *labels)
         files = {"Dockerfile": "\n".join(lines).encode()}
         inputs = _hash(*files.values(), json.dumps(attack.settings).encode())
         with engine_faults():

@@ -25,7 +25,7 @@ def named(number: int) -> list[str]:
     return [process.command for process in host_processes() if f"lambench-selftest-{number}" in process.command]
 
 
-def _gone(trial: Trial, number: int) -> bool:
+def gone(trial: Trial, number: int) -> bool:
     """Whether soon neither a process with that number nor a container of the image is left."""
     until = time.monotonic() + MOMENT_S
     image = trial.image if isinstance(trial.image, Image) else None
@@ -59,7 +59,7 @@ def _stays(answers: bool, **limits: float) -> Callable[[Trial], Finding]:
 
         outcome = trial.run(look, **limits)
         took_s = time.monotonic() - max(asked_at, default=0.0)
-        return _judge_end(outcome, answers, any(present), took_s, _gone(trial, number))
+        return _judge_end(outcome, answers, any(present), took_s, gone(trial, number))
 
     return examine
 

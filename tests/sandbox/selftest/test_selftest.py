@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import tomllib
+import zipfile
 from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import Any
@@ -13,14 +15,17 @@ from docker.types import LogConfig, Ulimit
 
 import sandbox.drivers.docker_driver
 import sandbox.rundir
+import sandbox.wire.training
 from sandbox.driver import Question
 from sandbox.drivers.docker_driver import LOCK_LABEL, DockerDriver, container_options
 from sandbox.drivers.process_driver import ProcessDriver
+from sandbox.guest_archive import training_guest_archive
 from sandbox.image import image_check, image_links, layer_check, start_faults
 from sandbox.limits import MIB
 from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.images import INPUTS_LABEL, HostileImages, remove_images
+from sandbox.selftest.reading_attacks import CANARY
 from sandbox.selftest.run import LEFT_BEHIND, run_attack, selftest
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.session import run_session
@@ -99,6 +104,8 @@ NO_RESTRICTION = {
     "read-host-facts": {"masked_paths": []},
     "read-neighbour": {"ipc_mode": "host", "shm_size": None},
     "image-healthcheck": {"healthcheck": None},
+    "trainer-notes-for-the-next": {"ipc_mode": "host", "shm_size": None},
+    "trainer-fills-out": {"tmpfs": {"/tmp": "rw,mode=1777", "/out": f"rw,mode=1777,size={32 * MIB}"}},
 }
 
 
@@ -112,6 +119,38 @@ def test_a_sandbox_that_lacks_a_restriction_is_found_out(
     assert not result.held, result
     assert "proves nothing" not in result.how, result
     assert "this machine" not in result.how, result
+
+
+@docker_only
+def test_a_guest_that_leaves_processes_is_found_out(
+    docker_driver: DockerDriver, hostile_images: HostileImages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own children that changed the model would go on while the judge reads it."""
+    lenient = changed_guest("if alone:", "if not alone:")
+    monkeypatch.setattr(sandbox.wire.training, "training_guest_archive", lambda: lenient)
+    result = run_attack(BY_NAME["trainer-leaves-processes"], docker_driver, hostile_images)
+    assert (result.held, result.how) == (False, "its process changed the model while the judge read it")
+
+
+def changed_guest(old: str, new: str) -> bytes:
+    """The archive of the guest of a training with other lines."""
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(training_guest_archive())) as whole, zipfile.ZipFile(changed, "w") as archive:
+        code = {name: whole.read(name).decode() for name in whole.namelist()}
+        assert old in code["lambench_guest/training.py"]
+        for name, text in code.items():
+            archive.writestr(name, text.replace(old, new))
+    return changed.getvalue()
+
+
+@docker_only
+def test_a_host_whose_files_a_trainer_sees_is_found_out(
+    docker_driver: DockerDriver, hostile_images: HostileImages, without: Callable[[dict[str, Any]], None]
+) -> None:
+    without({"binds": [f"{docker_driver.run_dir.root / CANARY}:/mnt/{CANARY}:ro"]})
+    result = run_attack(BY_NAME["trainer-reads-outside"], docker_driver, hostile_images)
+    assert not result.held
+    assert "files that are not its own" in result.how
 
 
 @docker_only
