@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tasks.datasets.dataset import Dataset, DatasetError
 from tasks.structures.frames import Frames
+from tasks.trajectories.equivalent_atoms import same_molecule_orders
 from tasks.trajectories.frame_overlap import frame_overlap
 from tasks.trajectories.pair_distances import MoleculeFrames, molecules_of
 
@@ -76,16 +78,32 @@ def public_overlap(dataset: Dataset, public: Dataset, within: float = WITHIN) ->
                 least = float(overlap.rmsd[k])
                 first, second = molecule.indices[overlap.frames[k]], other.indices[overlap.nearest[k]]
                 nearest = f"{ids[first]} and {public_ids[second]}, {least:.3f} Å"
-    name = public.card.full_name
     if not compared.any():
-        raise DatasetError(
-            f"--public: {name} has no molecule of {dataset.card.full_name}, so that nothing can be compared: name the "
-            "public frames of these molecules"
-        )
+        raise _nothing_compared(public)
+    name = public.card.full_name
     groups = np.array(dataset.table.group)
     n_compared, n_other, n_near = (dict(Counter(groups[chosen].tolist())) for chosen in (compared, ~compared, near))
     n_same_time, n_frames = int(same_time.sum()), int((near | same_time).sum())
     return PublicOverlap(name, within, n_compared, n_other, n_near, n_same_time, n_frames, nearest)
+
+
+def check_shared_molecule(starts: Sequence[Frames], public: Dataset) -> None:
+    """At least one of the molecules `starts`, each a batch of one structure, is in `public`.
+
+    Raises:
+        DatasetError: none is, so that nothing can be compared.
+    """
+    others = _molecules(public.frames)
+    ours = [molecule for frames in starts for molecule in _molecules(frames)]
+    if not any(same_molecule_orders(molecule, other) for molecule in ours for other in others):
+        raise _nothing_compared(public)
+
+
+def _nothing_compared(public: Dataset) -> DatasetError:
+    return DatasetError(
+        f"--public: {public.card.full_name} has none of these molecules, so that nothing can be compared: name their "
+        "public frames"
+    )
 
 
 def _molecules(frames: Frames) -> list[MoleculeFrames]:

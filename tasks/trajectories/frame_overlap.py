@@ -51,11 +51,11 @@ def frame_overlap(first: MoleculeFrames, other: MoleculeFrames, within: float) -
         return None
     least = np.full(len(first.indices), np.inf)
     nearest = np.full(len(first.indices), -1, np.int64)
-    theirs = _centred(other.positions)
+    theirs = _described(other.positions)
     for order in orders:
-        ours = _centred(first.positions[:, order])
+        ours = _described(first.positions[:, order], theirs)
         for i, j in _candidates(ours, theirs, within):
-            distance = _least_rmsd(ours[i], theirs[j])
+            distance = _least_rmsd(ours.positions[i], theirs.positions[j])
             sorting = np.lexsort((distance, i))
             chosen, place = np.unique(i[sorting], return_index=True)
             best = sorting[place]
@@ -66,17 +66,37 @@ def frame_overlap(first: MoleculeFrames, other: MoleculeFrames, within: float) -
     return FrameOverlap(near, nearest[near], least[near])
 
 
-def _centred(positions: Float) -> Float:
-    return np.asarray(positions - positions.mean(axis=1, keepdims=True))
+class _Described(NamedTuple):
+    """Frames with what they are compared by.
+
+    Args:
+        positions: (f, n, 3) about the mean of each frame [Å].
+        distances: (f, p) of all pairs of atoms [Å].
+        centre: (p,) from which projections are counted.
+        axes: (p, c) orthonormal.
+        short: (f, c) projections of the distances.
+    """
+
+    positions: Float
+    distances: Float
+    centre: Float
+    axes: Float
+    short: Float
 
 
-def _candidates(ours: Float, theirs: Float, within: float) -> Iterator[tuple[Int, Int]]:
+def _described(positions: Float, other: _Described | None = None) -> _Described:
+    """`positions` (f, n, 3) with centre and axes of their own, or those of `other`."""
+    centred = positions - positions.mean(axis=1, keepdims=True)
+    distances = pair_distances(centred)
+    centre = distances.mean(axis=0) if other is None else other.centre
+    axes = _principal_axes(distances) if other is None else other.axes
+    return _Described(centred, distances, centre, axes, (distances - centre) @ axes)
+
+
+def _candidates(ours: _Described, theirs: _Described, within: float) -> Iterator[tuple[Int, Int]]:
     """Pairs of frames that may be within `within` after superposition, part by part."""
-    n = ours.shape[1]
-    bound = n * within + ROUNDING
-    a, b = pair_distances(ours), pair_distances(theirs)
-    centre, axes = b.mean(axis=0), _principal_axes(b)
-    short_a, short_b = (a - centre) @ axes, (b - centre) @ axes
+    bound = ours.positions.shape[1] * within + ROUNDING
+    a, b, short_a, short_b = ours.distances, theirs.distances, ours.short, theirs.short
     square_a, square_b = (short_a**2).sum(axis=1), (short_b**2).sum(axis=1)
     # The rounding of a difference of squares.
     slack = 1e-12 * float(square_a.max(initial=0.0) + square_b.max(initial=0.0))
@@ -90,7 +110,7 @@ def _candidates(ours: Float, theirs: Float, within: float) -> Iterator[tuple[Int
             of_a, of_b = i[begin : begin + CANDIDATES_AT_ONCE], j[begin : begin + CANDIDATES_AT_ONCE]
             near = np.einsum("kp,kp->k", *(2 * [a[of_a] - b[of_b]])) <= bound**2
             of_a, of_b = of_a[near], of_b[near]
-            near = _rough_rmsd(ours[of_a], theirs[of_b]) <= within + ROUNDING
+            near = _rough_rmsd(ours.positions[of_a], theirs.positions[of_b]) <= within + ROUNDING
             if near.any():
                 yield of_a[near], of_b[near]
 

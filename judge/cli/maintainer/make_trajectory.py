@@ -24,6 +24,7 @@ from judge.data.made_trajectories import (
     make_trajectories,
     starts_of,
 )
+from judge.data.public_overlap import check_shared_molecule
 from submissions.progress import Reporter
 from submissions.tables import table_console
 from tasks.datasets.dataset import save_dataset
@@ -73,6 +74,8 @@ def make_trajectory_command(
     data = load_settings().data
     settings = ThermalSettings(frames, every, equilibration, temperature, timestep_fs, friction_per_ps)
     starts, others = starts_of(molecules, multiplicity), public_sets(public or [], data)
+    for each in others:
+        check_shared_molecule(list(starts.values()), each)
     request = make_request(name, version, starts, settings, seed, data)
     card = card_of_trajectories(request, title)
     for molecule, start in starts.items():
