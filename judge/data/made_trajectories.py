@@ -13,9 +13,10 @@ import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from ase.data import covalent_radii
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
@@ -35,12 +36,16 @@ from tasks.simulation.thermal_trajectory import (
     thermal_trajectory,
 )
 from tasks.simulation.xtb import ACCURACY, METHOD, XTBCalculator, one_thread, xtb_version
-from tasks.structures.frames import Frames
+from tasks.structures.frames import Float, Frames
+from tasks.trajectories.equivalent_atoms import bonds
+from tasks.trajectories.pair_distances import molecules_of
 
 REQUEST = "request.json"
 SEED_BITS = 63  # that TOML and JSON hold; too many to try
 LABEL_SET = METHOD
 PAPER = "C. Bannwarth, S. Ehlert, S. Grimme, J. Chem. Theory Comput. 15, 1652 (2019), doi:10.1021/acs.jctc.8b01176"
+# In sums of covalent radii: bonds of organic molecules stretch to 1.2 at 500 K.
+BROKEN = 1.8
 GROUP = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -223,10 +228,40 @@ def make_trajectories(
                 f"(bath {request.temperature_k:g} K)"
             )
             times = np.array([request.settings.step_of(k) for k in range(request.n_frames)])
+            if (broken := longest_bond(start, made.positions)).stretch > BROKEN:
+                reporter.say(
+                    f"DOUBTFUL  {name}: from frame {broken.frame} on a bond is {broken.stretch:.1f} times the sum of "
+                    "the covalent radii: the molecule has reacted; a lower --temperature, or another --seed?"
+                )
             state = int(start.charge[0]), int(start.multiplicity[0])
             arrays = made.positions, made.energy, made.forces
             trajectories.append(MoleculeTrajectory(name, start.numbers, *arrays, times, *state))
     return trajectory_dataset(card, folder, trajectories, card.full_name)
+
+
+class LongestBond(NamedTuple):
+    """The longest bond of a trajectory.
+
+    Args:
+        stretch: its length in sums of covalent radii; 0 without a bond.
+        frame: the first one in which a bond is longer than `BROKEN`, else the one of the longest.
+    """
+
+    stretch: float
+    frame: int
+
+
+def longest_bond(start: Frames, positions: Float) -> LongestBond:
+    """The longest bond of `positions` (f, n, 3) [Å] among those that the one structure `start` has."""
+    (molecule,) = molecules_of(start, [0])
+    first, second = np.nonzero(np.triu(bonds(molecule)))
+    if not len(first):
+        return LongestBond(0.0, 0)
+    radii = covalent_radii[start.numbers]
+    lengths = np.linalg.norm(positions[:, first] - positions[:, second], axis=2) / (radii[first] + radii[second])
+    longest = lengths.max(axis=1)
+    frame = np.argmax(longest > BROKEN) if longest.max() > BROKEN else np.argmax(longest)
+    return LongestBond(float(longest.max()), int(frame))
 
 
 def discard_making(request: TrajectoryRequest, data: Path) -> None:
