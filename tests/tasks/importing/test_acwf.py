@@ -144,7 +144,12 @@ def test_what_is_wrong_gets_one_line(change: Any, says: str, tmp_path: Path) -> 
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("reference", "code"),
-    [("VASP", "vasp"), ("CASTEP", "castep"), ("Quantum ESPRESSO", "quantum_espresso-SSSP-1.3-PBE-precision")],
+    [
+        ("VASP", "vasp"),
+        ("CASTEP", "castep"),
+        ("GPAW", "gpaw"),
+        ("Quantum ESPRESSO", "quantum_espresso-SSSP-1.3-PBE-precision"),
+    ],
 )
 def test_the_reference_rows_of_the_suite_are_what_the_import_measures(
     reference: str, code: str, reference_data: Path
