@@ -11,7 +11,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from ase.build import molecule
 
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels
@@ -27,6 +26,8 @@ BOND_LENGTH, BOND_TO_HYDROGEN_LENGTH = 1.7, 1.2  # Å, the longest
 
 def public_training_frames() -> tuple[Frames, Labels]:
     """`N_FRAMES` frames of ethanol with energies [eV] and forces [eV/Å]: the same ones in every call."""
+    from ase.build import molecule  # it takes long to import
+
     ethanol = molecule("CH3CH2OH")
     field = HarmonicField(ethanol.numbers, ethanol.positions)
     displacements = np.random.default_rng(SEED).normal(0.0, DISPLACEMENT, (N_FRAMES, len(ethanol), 3))
