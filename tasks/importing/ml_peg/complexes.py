@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
@@ -30,36 +30,68 @@ NOBLE_GASES = (2, 10, 18, 36, 54, 86)
 LIGANDS = ("UNK", "LIG", "MOL")
 
 
-def atlas(folder: Path) -> Sums:
-    """A set of the Non-Covalent Interactions Atlas; systems with noble gases are left out, as ML-PEG does."""
-    path = only(folder, "*_benchmark.txt")
-    files = sorted(inside(folder, "geometries").glob("*.xyz"))
-    by_stem = {file.stem: file for file in files}
+class Atlas(NamedTuple):
+    """How a set of the Non-Covalent Interactions Atlas is laid out.
+
+    Args:
+        header: lines before the first reference.
+        file: the name of a label's file, which that of others contains if not `exact`.
+        noble_gases: whether systems with noble gases are judged; where not, ML-PEG leaves them out.
+    """
+
+    header: int
+    file: Callable[[str], str] = str
+    exact: bool = True
+    noble_gases: bool = True
+
+
+ATLASES = {
+    "NCIA_D1200": Atlas(2, lambda label: f"{label}_100", noble_gases=False),
+    "NCIA_D442x10": Atlas(2, lambda label: label[:-3] + label[-2:], noble_gases=False),
+    "NCIA_HB300SPXx10": Atlas(3),
+    "NCIA_HB375x10": Atlas(1, lambda label: label[len("HB375_") :].replace(".", ""), exact=False),
+    "NCIA_IHB100x10": Atlas(1, lambda label: label[len("IHB100_") :].replace(".", ""), exact=False),
+    "NCIA_R739x5": Atlas(3, noble_gases=False),
+    "NCIA_SH250x10": Atlas(2),
+}
+
+
+def atlas(folder: Path, name: str) -> Sums:
+    """A set of the Non-Covalent Interactions Atlas: label and reference of each line of `NAME_benchmark.txt`."""
+    layout, path = ATLASES[name], folder / f"{name}_benchmark.txt"
+    stems = {file.stem: file for file in sorted(inside(folder, "geometries").glob("*.xyz"))}
     sums = Sums()
-    for line in lines_of(path):
+    for line in lines_of(path, layout.header):
         words = line.split()
-        if len(words) < 2 or not NUMBER.fullmatch(words[-1]):
+        if len(words) < 2:
+            raise DatasetError(f"{path}: {line.strip()!r}: must be a label and a number")
+        label, wanted = words[0], layout.file(words[0])
+        file = stems.get(wanted) if layout.exact else _containing(wanted, stems)
+        if file is None:
+            raise DatasetError(f"{path}: {label}: geometries has no file {wanted}.xyz, or several")
+        whole, where = atoms_of(file), str(file)
+        if not layout.noble_gases and np.isin(whole.numbers, NOBLE_GASES).any():
             continue
-        label = words[0]
-        exact = [by_stem[name] for name in (label, f"{label}_100") if name in by_stem]
-        found = exact or [file for file in files if label in file.stem]
-        if not found:
-            raise DatasetError(f"{path}: {label}: geometries has no file of this name")
-        whole = atoms_of(found[0])
-        if np.isin(whole.numbers, NOBLE_GASES).any():
-            continue
-        where = str(found[0])
         first, second = (_selected(whole, whole.info.get(f"selection_{part}"), where) for part in "ab")
         charges = [int(whole.info.get(f"charge_{part}", 0)) for part in "ab"]
         names = [
-            sums.structure(label, whole, int(whole.info.get("charge", sum(charges)))),
+            sums.structure(label, whole, sum(charges)),
             sums.structure(f"{label} A", first, charges[0]),
             sums.structure(f"{label} B", second, charges[1]),
         ]
-        cluster = re.sub(r"_\d{2,3}$", "", label)
+        cluster = re.sub(r"_\d*\.?\d+$", "", label)
         terms = dict(zip(names, (1.0, -1.0, -1.0), strict=True))
-        sums.add(label, terms, number_in(words[-1], f"{path}: {label}"), cluster=cluster)
+        sums.add(label, terms, number_in(words[1], f"{path}: {label}"), cluster=cluster)
     return sums
+
+
+def _containing(part: str, stems: Mapping[str, Path]) -> Path | None:
+    """The one file whose stem contains `part`, not within a longer number; None if there is no such one."""
+    found = [stem for stem in stems if part in stem]
+    if len(found) > 1:
+        apart = re.compile(rf"(?<!\d){re.escape(part)}(?!\d)")
+        found = [stem for stem in found if apart.search(stem)]
+    return stems[found[0]] if part and len(found) == 1 else None
 
 
 def _selected(atoms: Atoms, selection: object, where: str) -> Atoms:
@@ -95,13 +127,13 @@ def lnci16(folder: Path) -> Sums:
 
 
 def s30l(folder: Path) -> Sums:
-    """S30L: charged and neutral complexes are groups."""
+    """S30L: charged and neutral complexes are groups; the reference is the first word of a line."""
     root = inside(folder, "S30L/s30l_test_set", "s30l_test_set")
     path = next(iter(sorted(folder.rglob("references_s30.txt"))), folder / "references_s30.txt")
     sums = Sums()
     for number, line in enumerate(lines_of(path), 1):
         charged = charge_of(root / str(number) / "AB") != 0
-        value = number_in(NUMBER.findall(line)[-1], f"{path}: line {number}")
+        value = number_in(line.split()[0], f"{path}: line {number}")
         group = "charged" if charged else "neutral"
         three_folders(sums, str(number), root / str(number), {"AB": 1.0, "A": -1.0, "B": -1.0}, "coord*", value, group)
     return sums
@@ -111,9 +143,12 @@ def ionpi19(folder: Path) -> Sums:
     """IONPI19: complex 16 has the first part of 15, and 18 and 19 are differences of conformers."""
     root = inside(folder, "ionpi19")
     path = root / "energies.txt"
-    values = [number_in(NUMBER.findall(line)[-1], path) for line in lines_of(path) if NUMBER.findall(line)]
     sums = Sums()
-    for k, value in enumerate(values, 1):
+    for line in lines_of(path, 2):
+        words = line.split()
+        if len(words) < 2 or not words[0].isdigit():
+            raise DatasetError(f"{path}: {line.strip()!r}: must be a number of a complex and its energy")
+        k, value = int(words[0]), number_in(words[1], path)
         folders = {"A": f"{k}_A", "B": f"{k}_B"}
         if k not in (18, 19):
             folders = {"AB": f"{k}_AB", "A": "15_A" if k == 16 else f"{k}_A", "B": f"{k}_B"}
@@ -153,36 +188,64 @@ def _quid_dimer(sums: Sums, id: str, entry: Any, group: str, cluster: str, path:
     sums.add(id, terms, methods[best], group=group, cluster=cluster)
 
 
-def fragments(folder: Path) -> Sums:
-    """PLA15 and PLF547: protein and ligand in one PDB file, with charges in its remarks; groups by these."""
+def fragments(folder: Path, classes: bool = True) -> Sums:
+    """PLA15 and PLF547: protein and ligand in one PDB file, with charges in its remarks.
+
+    Args:
+        classes: whether groups are ion-ion, ion-neutral and neutral; else they are charged and neutral.
+
+    Raises:
+        DatasetError: a reference has no file, or a file no reference.
+    """
     path = only(folder, "reference_energies.txt")
-    references = {
-        line.split()[0]: number_in(line.split()[-1], path) for line in lines_of(path) if len(line.split()) > 1
-    }
+    references = _fragment_references(path)
+    files = {file.stem: file for file in sorted(folder.rglob("*.pdb"))}
+    if unmatched := sorted(files.keys() ^ references.keys()):
+        missing = "reference" if unmatched[0] in files else "PDB file"
+        raise DatasetError(f"{path}: {unmatched[0]}: has no {missing} ({len(unmatched)} such names)")
     sums = Sums()
-    for file in sorted(folder.rglob("*.pdb")):
-        reference = references.get(file.stem, references.get(file.stem.partition("_")[0]))
-        if reference is None:
-            continue
-        atoms, is_ligand, charges = _pdb_parts(file)
-        group = "ion-ion" if charges[1] and charges[2] else "ion-neutral" if any(charges[1:]) else "neutral"
+    for stem, reference in references.items():
+        atoms, is_ligand, charges = _pdb_parts(files[stem])
         names = [
-            sums.structure(file.stem, atoms, charges[0]),
-            sums.structure(f"{file.stem} protein", atoms[~is_ligand], charges[1]),
-            sums.structure(f"{file.stem} ligand", atoms[is_ligand], charges[2]),
+            sums.structure(stem, atoms, charges[0]),
+            sums.structure(f"{stem} protein", atoms[~is_ligand], charges[1]),
+            sums.structure(f"{stem} ligand", atoms[is_ligand], charges[2]),
         ]
-        cluster = file.stem.partition("_")[0]
+        if classes:
+            group = "ion-ion" if charges[1] and charges[2] else "ion-neutral" if any(charges[1:]) else "neutral"
+        else:
+            group = "charged" if any(charges) else "neutral"
+        cluster = stem.partition("_")[0]
         terms = dict(zip(names, (1.0, -1.0, -1.0), strict=True))
-        sums.add(file.stem, terms, reference, group=group, cluster=cluster)
+        sums.add(stem, terms, reference, group=group, cluster=cluster)
     return sums
+
+
+def _fragment_references(path: Path) -> dict[str, float]:
+    """References [kcal/mol] by file: the last word of a line; its second one is the file and the residue.
+
+    Heads, rules and lines of fewer than three words have none.
+    """
+    references: dict[str, float] = {}
+    for line in lines_of(path):
+        words = line.split()
+        if len(words) < 3 or words[0].casefold() == "no." or words[0].startswith("-"):
+            continue
+        if not NUMBER.fullmatch(words[-1]):
+            continue
+        parts = words[1].replace(".pdb", "").split("_")
+        name, value = "_".join(parts[:-1] if len(parts) > 2 else parts), float(words[-1])
+        if references.setdefault(name, value) != value:
+            raise DatasetError(f"{path}: {name}: has two references")
+    return references
 
 
 def _pdb_parts(path: Path) -> tuple[Atoms, Any, list[int]]:
     """The atoms of a PDB file, which of them are the ligand's, and the charges of all, protein and ligand."""
     charges, ligand, symbols, positions = dict[str, int](), [], [], []
     for line in lines_of(path):
-        if match := re.match(r"REMARK\s+(?:\d+\s+)?(charge(?:_[ab])?)\s*[:=]?\s*([-+]?\d+)", line):
-            charges[match[1]] = int(match[2])
+        if match := re.match(r"(?i)REMARK\s+(?:\d+\s+)?(charge(?:_[ab])?)\s*[:=]?\s*([-+]?\d+)", line):
+            charges[match[1].casefold()] = int(match[2])
         elif line.startswith(("ATOM", "HETATM")):
             ligand.append(line[17:20].strip() in LIGANDS)
             symbol = line[76:78].strip() or re.sub(r"[^A-Za-z]", "", line[12:16])[:1]
@@ -192,6 +255,16 @@ def _pdb_parts(path: Path) -> tuple[Atoms, Any, list[int]]:
         raise DatasetError(f"{path}: has no two parts: the residues of ligands are {', '.join(LIGANDS)}")
     stated = [charges.get(name, 0) for name in ("charge", "charge_a", "charge_b")]
     return Atoms(symbols, positions), np.array(ligand), stated
+
+
+# By category of `subsets.csv`, its name among the metrics.
+GMTKN55_CATEGORIES = {
+    "Basic properties and reaction energies for small systems": "Small systems",
+    "Reaction energies for large systems and isomerisation reactions": "Large systems",
+    "Reaction barrier heights": "Barrier heights",
+    "Intramolecular noncovalent interactions": "Intramolecular NCIs",
+    "Intermolecular noncovalent interactions": "Intermolecular NCIs",
+}
 
 
 def gmtkn55(folder: Path) -> Sums:
@@ -204,11 +277,14 @@ def gmtkn55(folder: Path) -> Sums:
     path = only(folder, "GMTKN55.yaml")
     with dataset_faults(path):
         subsets = yaml.safe_load(path.read_text(encoding="utf-8"))
-    stated = {cell(row, "subset", "subsets.csv"): row for row in csv_rows(folder / "subsets.csv")}
+    table = folder / "subsets.csv"
+    stated = {str(cell(row, "subset", table)).casefold(): row for row in csv_rows(table)}
     sums = Sums()
     for subset, systems in subsets.items():
-        row = stated.get(subset, {})
-        if str(row.get("excluded", "")).casefold() in ("true", "1", "yes"):
+        row = stated.get(str(subset).casefold())
+        if row is None:
+            raise DatasetError(f"{table}: subset: has no {subset}")
+        if str(cell(row, "excluded", table)).casefold() in ("true", "1", "yes"):
             continue
         for id, system in systems.items():
             species = system["Species"]
@@ -218,9 +294,16 @@ def gmtkn55(folder: Path) -> Sums:
             for name, s in species.items():
                 atoms = Atoms(s["Elements"], s["Positions"])
                 terms[sums.structure(f"{subset} {name}", atoms, 0, 1)] = float(s["Count"])
-            group = str(row.get("category", subset))
+            category = str(cell(row, "category", table))
+            group = GMTKN55_CATEGORIES.get(category, category)
             sums.add(f"{subset} {id}", terms, float(system["Energy"]), group=group, weight=float(system["Weight"]))
     return sums
+
+
+def _reference_character(complex: str) -> str:
+    """The group of complex 1 to 28 of 3dTMV: single-reference, multi-reference, or between them."""
+    number = int(complex) if complex.isdigit() else 0
+    return "" if not number else "SR" if number <= 12 else "SR/MR" if number <= 22 else "MR"
 
 
 def tmv(folder: Path) -> Sums:
@@ -238,5 +321,5 @@ def tmv(folder: Path) -> Sums:
                 raise DatasetError(f"{folder / 'references.json'}: charges, multiplicities: {name!r}: is missing")
             charge, spin = stated.charges[name], stated.multiplicities[name]
             terms[sums.structure(name, atoms, charge, spin)] = coefficient
-        sums.add(id, terms, reference)
+        sums.add(id, terms, reference, group=_reference_character(id))
     return sums

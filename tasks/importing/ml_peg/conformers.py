@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ase import Atoms
 
@@ -38,7 +40,7 @@ def conf8(folder: Path) -> Sums:
     sums = Sums()
     molecules: dict[str, dict[int, float]] = {}
     for row in rows:
-        name = str(row["#1"] or name)
+        name = str(row["#1"] or name).strip()
         molecules.setdefault(name, {})[int(cell(row, "#2", path))] = float(cell(row, "#3", path))
     for molecule, energies in molecules.items():
         names = [
@@ -128,22 +130,24 @@ def maltose222(folder: Path) -> Sums:
     return sugar(folder, "maltose.csv", "Maltose_structures", "maltose_001")
 
 
-def above_mean(folder: Path, table: str, column: str, in_hartree: bool, places: tuple[str, ...]) -> Sums:
-    """Conformers above the mean over the conformers of their molecule."""
+def above_mean(folder: Path, table: str, column: str, in_hartree: bool, place: str) -> Sums:
+    """Conformers above the mean over the conformers of their molecule.
+
+    A label is `MOLECULE_CONFORMER`. Where it ends in a digit, the file has no underscore.
+    """
     path = only(folder, "*CCSD(T).xlsx".replace("(", "[(]").replace(")", "[)]"))
     sums, molecules = Sums(), dict[str, dict[str, float]]()
     for row in sheet(path, table, 2):
         label, value = row["#1"], row[column]
-        if label is None or not isinstance(value, (int, float)):
+        name = str(label or "").strip()
+        if "_" not in name or not isinstance(value, (int, float)):
             continue
-        name = str(label).strip()
-        molecule = re.sub(r"(_\w+|\d+)$", "", name)
-        molecules.setdefault(molecule, {})[name] = kcal(float(value), "hartree") if in_hartree else float(value)
+        energy = kcal(float(value), "hartree") if in_hartree else float(value)
+        molecules.setdefault(name.partition("_")[0], {})[name] = energy
     for molecule, energies in molecules.items():
         for name in energies:
-            files = [folder / place.format(name) for place in places]
-            found = next((file for file in files if file.is_file()), files[0])
-            sums.structure(name, atoms_of(found))
+            file = name.replace("_", "", 1) if name[-1].isdigit() else name
+            sums.structure(name, atoms_of(folder / place.format(file)))
         names, mean = list(energies), sum(energies.values()) / len(energies)
         for i, name in enumerate(names):
             sums.add(name, mean_of_others(names, i), energies[name] - mean, group=molecule, cluster=molecule)
@@ -152,13 +156,13 @@ def above_mean(folder: Path, table: str, column: str, in_hartree: bool, places: 
 
 def mpconf196(folder: Path) -> Sums:
     """MPCONF196."""
-    return above_mean(folder, "Old vs New CCSD(T) Reference Va", "#3", False, ("{}.xyz",))
+    return above_mean(folder, "Old vs New CCSD(T) Reference Va", "#3", False, "{}.xyz")
 
 
 def solv_mpconf196(folder: Path) -> Sums:
     """solvMPCONF196."""
     place = "solvMPCONF196_geometries/solvMPCONF196/{}/struc.xyz"
-    return above_mean(folder, "Total PNO-CCS(T) Energies solvM", "#2", True, (place,))
+    return above_mean(folder, "Total PNO-CCS(T) Energies solvM", "#2", True, place)
 
 
 def openff_torsions(folder: Path) -> Sums:
@@ -170,13 +174,18 @@ def openff_torsions(folder: Path) -> Sums:
             metadata, energies = entry["metadata"], entry["final_energies"]
             symbols = mapped_symbols(metadata["mapped_smiles"])
             charge, spin = int(metadata["mol_charge"]), int(metadata["mol_multiplicity"])
-            pairs = list(zip(energies.values(), entry["final_geometries"].values(), strict=True))
-        except (KeyError, AttributeError, ValueError) as error:
+            pairs = list(zip(_in_order(energies), _in_order(entry["final_geometries"]), strict=True))
+        except (KeyError, TypeError, ValueError) as error:
             raise DatasetError(f"{path}: {id}: {type(error).__name__}: {error}") from None
         frames: list[Atoms] = [in_bohr(symbols, _rows(positions, len(symbols))) for _, positions in pairs]
         names = [sums.structure(f"{id} {k}", atoms, charge, spin) for k, atoms in enumerate(frames)]
         sums.relative(names, [kcal(float(energy), "hartree") for energy, _ in pairs], 0, id)
     return sums
+
+
+def _in_order(values: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+    """The values of a list, or of a table by angle."""
+    return list(values.values() if isinstance(values, Mapping) else values)
 
 
 def mapped_symbols(smiles: str) -> list[str]:

@@ -6,7 +6,6 @@ import ast
 import re
 from pathlib import Path
 
-import numpy as np
 from ase import Atoms
 from ase.build import fcc111
 from ase.calculators.calculator import PropertyNotImplementedError
@@ -15,9 +14,9 @@ from tasks.datasets.card import DatasetError
 from tasks.importing.energy_sums import Sums, counts_of
 from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import (
-    NUMBER,
     atoms_of,
     cell,
+    column_of,
     csv_rows,
     inside,
     json_of,
@@ -64,8 +63,20 @@ def dmc_ice13(folder: Path) -> Sums:
     return sums
 
 
+# By family of CPOSS209, the letters that the names of its crystals have; the others are small drug molecules.
+FAMILIES = {
+    "small rigid molecules": ("CRN", "ACR", "PTH", "SAC", "FLU"),
+    "carbamazepine family": ("CBZ", "DHC", "CYH", "CYT", "OXC"),
+    "fenamate family": ("FEA", "MFA", "TFA", "FFA", "NFA"),
+}
+
+
 def cposs209(folder: Path) -> Sums:
-    """CPOSS209: E_crystal / n less the lowest gas conformer, which is the model's own; polymorphs are a group."""
+    """CPOSS209: E_crystal / n less the lowest gas conformer, which is the model's own.
+
+    Families are groups, the polymorphs of a molecule a cluster. The columns of `nmol` and `lattice_energies.txt` are in
+    the order of the sorted files of crystals.
+    """
     root = inside(folder, "CPOSS209_lattice_energy")
     sums = Sums("kJ/mol")
     for system in systems_of(root):
@@ -73,59 +84,36 @@ def cposs209(folder: Path) -> Sums:
         gas = [sums.structure(f"{system} {file.name}", _any(file)) for file in sorted(inner.glob("gas_*"))]
         if not gas:
             raise DatasetError(f"{inner}: gas_*: is not there")
-        counts, energies = _named_numbers(inner / "nmol"), _named_numbers(inner / "lattice_energies.txt")
-        for file in sorted(inner.glob("crystal_*")):
-            short = file.stem.removeprefix("crystal_")
-            n = counts.get(file.name, counts.get(file.stem, counts.get(short, counts.get(""))))
-            reference = energies.get(file.name, energies.get(file.stem, energies.get(short)))
-            if n is None or reference is None:
-                raise DatasetError(f"{inner}: {file.name}: nmol or lattice_energies.txt has no number of it")
+        crystals = sorted(inner.glob("crystal_*"))
+        counts, energies = (column_of(inner / name, len(crystals)) for name in ("nmol", "lattice_energies.txt"))
+        for file, n, reference in zip(crystals, counts, energies, strict=True):
             name = sums.structure(f"{system} {file.name}", _any(file))
             terms, others = {name: 1 / n, gas[0]: -1.0}, {gas[0]: gas[1:]}
-            sums.add(name, terms, reference, group=system, cluster=system, alternatives=others)
+            sums.add(name, terms, reference, group=_family(file), cluster=system, alternatives=others)
     return sums
+
+
+def _family(crystal: Path) -> str:
+    """Of a crystal `crystal_data_ACR01_….cif` or `crystal_ACR01.cif`."""
+    words = crystal.name.removeprefix("crystal_").split(".")[0].split("_")
+    short = words[1] if len(words) > 1 else words[0]
+    found = [name for name, marks in FAMILIES.items() if any(mark in short for mark in marks)]
+    return found[0] if found else "small drug molecules"
 
 
 def _any(path: Path) -> Atoms:
     return atoms_of(path, None if path.suffix in (".xyz", ".extxyz", ".cif") else "vasp")
 
 
-def _named_numbers(path: Path) -> dict[str, float]:
-    """Lines `NAME NUMBER`; a line that is a number alone has the name ""."""
-    numbers = {}
-    for line in lines_of(path):
-        words = line.replace(",", " ").split()
-        if NUMBER.fullmatch(words[-1]):
-            numbers[words[0] if len(words) > 1 else ""] = float(words[-1])
-    return numbers
-
-
 def tm_vacancies(folder: Path) -> Sums:
     """elemental_tm_vacancies: E_vacancy − (N − 1)/N E_bulk."""
-    sums = Sums("eV")
-    for system in systems_of(folder):
-        inner = folder / system
+    sums, root = Sums("eV"), inside(folder, "Elemental_TM_Vacancy")
+    for system in systems_of(root):
+        inner = root / system
         bulk, vacancy = (atoms_of(inner / f"CONTCAR_{part}", "vasp") for part in ("bulk", "vacancy"))
         names = [sums.structure(f"{system} {part}", atoms) for part, atoms in (("bulk", bulk), ("vacancy", vacancy))]
         terms = {names[1]: 1.0, names[0]: -len(vacancy) / len(bulk)}
         sums.add(system, terms, number_of(inner / "vacancy_formation_energy_PBE"))
-    return sums
-
-
-def relastab(folder: Path) -> Sums:
-    """Relastab: the energies of the structures of each subset above the lowest, which heads of the files state."""
-    root = inside(folder, "Relastab")
-    sums = Sums("eV")
-    for subset in sorted(path for path in root.iterdir() if path.is_dir()):
-        names, energies = [], []
-        for file in sorted(subset.glob("*.poscar")):
-            words = [word for word in lines_of(file)[0].split()[4:] if NUMBER.fullmatch(word)]
-            if not words:
-                raise DatasetError(f"{file}: line 1: has no energy as its fifth or sixth word")
-            names.append(sums.structure(f"{subset.name} {file.stem}", atoms_of(file, "vasp")))
-            energies.append(float(words[0]))
-        if names:
-            sums.relative(names, energies, int(np.argmin(energies)), subset.name, subset.name)
     return sums
 
 
@@ -134,8 +122,8 @@ def oc157(folder: Path) -> Sums:
     root = inside(folder, "OC_Dataset")
     sums = Sums("eV")
     for system in sorted(path for path in root.iterdir() if path.is_dir()):
-        inputs = [system / str(k) / "INCAR" for k in (1, 2, 3)]
-        if any(path.is_file() and re.search(r"LDAU\s*=\s*\.?T", path.read_text()) for path in inputs):
+        incar = system / "1" / "INCAR"
+        if incar.is_file() and "LDAU" in incar.read_text(errors="replace"):
             continue
         names, energies = [], []
         for k in (1, 2, 3):

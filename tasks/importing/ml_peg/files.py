@@ -81,6 +81,12 @@ def inside(folder: Path, *names: str) -> Path:
     return next((folder / name for name in names if (folder / name).is_dir()), folder)
 
 
+def entered(folder: Path) -> Path:
+    """The folder, or the one inside it if it has nothing else: archives unpack to either."""
+    found = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]
+    return found[0] if len(found) == 1 and found[0].is_dir() else folder
+
+
 def lines_of(path: Path, skip: int = 0) -> list[str]:
     """The lines of a text that are not empty, after the first `skip`.
 
@@ -113,6 +119,18 @@ def number_of(path: Path) -> float:
     if not found:
         raise DatasetError(f"{path}: has no number")
     return float(found[-1])
+
+
+def column_of(path: Path, length: int) -> list[float]:
+    """The numbers of a file that has one a line, `length` of them.
+
+    Raises:
+        DatasetError: there are more or fewer, or one is no number.
+    """
+    numbers = [number_in(line, path) for line in lines_of(path)]
+    if len(numbers) != length:
+        raise DatasetError(f"{path}: has {len(numbers)} numbers for {length} structures")
+    return numbers
 
 
 def charge_of(folder: Path) -> int:

@@ -1,7 +1,7 @@
 """`judge data import ml-peg`: the benchmarks of ML-PEG as its archives unpack, one folder and one data set each.
 
-A benchmark's folder has its name, in any case. The data set is called `ml-peg-NAME`. What ML-PEG has in its program,
-not in an archive (references of three benchmarks), is read from a file `references.json`, which
+A benchmark's folder has its name, in any case and with - or _. The data set is called `ml-peg-NAME`. What ML-PEG has in
+its program, not in an archive (references of three benchmarks), is read from a file `references.json`, which
 `tasks.importing.ml_peg.files` shows.
 """
 
@@ -19,7 +19,8 @@ from pydantic import Field
 from tasks.datasets.card import D3, Card, CardPart, DatasetError, Domain, LabelSet, Positive
 from tasks.datasets.dataset import Dataset
 from tasks.importing.imported_benchmark import ImportedBenchmark
-from tasks.importing.ml_peg import complexes, conformers, crystals, liquids, reactions, relaxed
+from tasks.importing.ml_peg import complexes, conformers, crystals, defects, liquids, reactions, relaxed
+from tasks.importing.ml_peg.files import entered
 
 SOURCE = "ML-PEG, github.com/ddmms/ml-peg at commit 6a03c7a"
 
@@ -55,6 +56,7 @@ class Content(Protocol):
 READERS: Mapping[str, Callable[[Path], Content]] = {
     **relaxed.READERS,
     **liquids.READERS,
+    **{name: partial(complexes.atlas, name=name) for name in complexes.ATLASES},
     "37CONF8": conformers.conf8,
     "ACONFL": conformers.aconfl,
     "DipCONFS": conformers.dipconfs,
@@ -69,15 +71,8 @@ READERS: Mapping[str, Callable[[Path], Content]] = {
     "GMTKN55": complexes.gmtkn55,
     "IONPI19": complexes.ionpi19,
     "LNCI16": complexes.lnci16,
-    "NCIA_D1200": complexes.atlas,
-    "NCIA_D442x10": complexes.atlas,
-    "NCIA_HB300SPXx10": complexes.atlas,
-    "NCIA_HB375x10": complexes.atlas,
-    "NCIA_IHB100x10": complexes.atlas,
-    "NCIA_R739x5": complexes.atlas,
-    "NCIA_SH250x10": complexes.atlas,
     "PLA15": complexes.fragments,
-    "PLF547": complexes.fragments,
+    "PLF547": partial(complexes.fragments, classes=False),
     "QUID": complexes.quid,
     "S30L": complexes.s30l,
     "3dTMV": complexes.tmv,
@@ -92,7 +87,8 @@ READERS: Mapping[str, Callable[[Path], Content]] = {
     "CPOSS209": crystals.cposs209,
     "DMC_ICE13": crystals.dmc_ice13,
     "OC157": crystals.oc157,
-    "Relastab": crystals.relastab,
+    "Defectstab": defects.defectstab,
+    "Relastab": defects.relastab,
     "S24": crystals.s24,
     "SBH17": crystals.sbh17,
     "X23": crystals.x23,
@@ -122,14 +118,19 @@ def import_ml_peg(folder: Path, only: Sequence[str] = ()) -> Iterator[ImportedBe
     for name in only:
         if name not in benchmarks():
             raise DatasetError(f"--only: {name!r} cannot be imported; take one of {', '.join(benchmarks())}")
-    there = {path.name.casefold(): path for path in sorted(folder.iterdir()) if path.is_dir()}
+    there = {_plain(path.name): path for path in sorted(folder.iterdir()) if path.is_dir()}
     for name in only or benchmarks():
         wanted = stated_benchmarks()[name].folder or name
-        place = there.get(name.casefold(), there.get(wanted.casefold()))
+        place = there.get(_plain(name), there.get(_plain(wanted)))
         if place is None and name in only:
             yield ImportedBenchmark(name, fault=f"{folder}: has no folder {wanted}")
         elif place is not None:
             yield _imported(name, place)
+
+
+def _plain(name: str) -> str:
+    """A name in lower case, with _ for hyphens: archives have both."""
+    return name.casefold().replace("-", "_")
 
 
 def _imported(name: str, place: Path) -> ImportedBenchmark:
@@ -148,7 +149,7 @@ def import_benchmark(name: str, place: Path) -> Dataset:
     sets = stated_benchmarks()[name].sets
     read: Callable[[Path], Content] = partial(reactions.gscdb, sets=sets) if sets else READERS[name]
     try:
-        return read(place).dataset(card_of(name))
+        return read(entered(place)).dataset(card_of(name))
     except (OSError, KeyError, IndexError, TypeError, ValueError) as error:
         if isinstance(error, DatasetError):
             raise

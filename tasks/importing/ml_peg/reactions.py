@@ -71,6 +71,17 @@ def _first_sheet(path: Path) -> str:
     return str(load_workbook(path, read_only=True).sheetnames[0])
 
 
+# Reactions of BH2O_36 whose files are spelled otherwise.
+BH2O_FILES = {
+    "amide11": "amide_1_1",
+    "amide12": "amide_1_2",
+    "amide21": "amide_2_1",
+    "amide22": "amide_2_2",
+    "basicepoxide1": "basic_epoxide_1",
+    "basicepoxide2": "basic_epoxide_2",
+}
+
+
 def bh2o_36(folder: Path) -> Sums:
     """BH2O_36: barriers forward and reverse, in vacuum."""
     path = folder / "mp2_super.json"
@@ -81,7 +92,7 @@ def bh2o_36(folder: Path) -> Sums:
     sums = Sums()
     for reaction, states in energies.items():
         for state in states:
-            file = only(inside(folder, "molecules/for_sp"), f"{reaction}_{state}_*.xyz")
+            file = only(inside(folder, "molecules/for_sp"), f"{BH2O_FILES.get(reaction, reaction)}_{state}_*.xyz")
             sums.structure(f"{reaction} {state}", atoms_of(file), int(file.stem.rpartition("_")[2]))
         for way, start in (("forward", "rct"), ("reverse", "pro")):
             if {"ts", start} <= states.keys():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import json
+import random
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from ase import Atoms
 from ase.build import bulk
 from ase.io import read
+from ase.spacegroup.symmetrize import refine_symmetry
 
 from tasks.datasets.card import (
     Card,
@@ -37,7 +39,10 @@ from tasks.structures.frames import Frames
 OXYGEN_BARRIERS = {"MoS2": 2.53, "MoSe2": 1.55, "MoTe2": 0.90, "WS2": 2.68, "WSe2": 1.66, "WTe2": 1.01}
 LITHIUM_BARRIERS = {"b": 0.27, "c": 2.5}
 PHONON_MESH = VibrationSettings(mesh=(6, 6, 6))
-CRYSTAL_TYPES = ("fcc", "bcc", "diamond", "rocksalt", "zincblende")
+CRYSTAL_TYPES, SILICON_CARBIDE = ("fcc", "bcc", "diamond", "rocksalt", "zincblende"), "2H-SiC"
+# Crystals of Alexandria are drawn at random: so many, with this seed.
+N_DRAWN, SEED = 3000, 42
+VACUUM = 100.0  # Å, the length of the vectors along which a layer or chain is not periodic
 
 
 class RelaxedCrystals:
@@ -117,18 +122,35 @@ class Paths:
 
 
 def lattice_constants(folder: Path, file: str = "lattice_constants_ref.json") -> RelaxedCrystals:
-    """lattice_constants: conventional cells of cubic solids, against constants of PBE."""
-    types = json_of(folder / "lattice_constants_ref_types.json")
-    path = folder / file
+    """lattice_constants: conventional cells, against constants of PBE.
+
+    Starts are two per cent wider, so that a relaxation has something to do; ML-PEG begins at experiment.
+    """
+    types, path = json_of(folder / "lattice_constants_ref_types.json"), folder / file
+    constants = json_of(path)
     crystals = RelaxedCrystals()
-    for name, constant in json_of(path).items():
-        kind = str(types.get(name, "")).casefold()
-        if kind not in CRYSTAL_TYPES:
-            raise DatasetError(f"{path}: {name}: its type {kind!r} is none of {', '.join(CRYSTAL_TYPES)}")
-        # The start is two per cent larger, so that a relaxation has something to do.
-        start, end = (bulk(name, kind, a=float(constant) * factor, cubic=True) for factor in (1.02, 1.0))
-        crystals.add(name, start, end, None, kind)
+    for name, kind in types.items():
+        try:
+            start, end = (_crystal(name, str(kind), constants, factor) for factor in (1.02, 1.0))
+        except (KeyError, ValueError) as error:
+            raise DatasetError(f"{path}: {name} ({kind}): {type(error).__name__}: {error}") from None
+        crystals.add(name, start, end, None, str(kind))
     return crystals
+
+
+def _crystal(name: str, kind: str, constants: Mapping[str, float], factor: float) -> Atoms:
+    """The conventional cell of a crystal, with its constants times `factor`."""
+    if kind == SILICON_CARBIDE:
+        a, c = (factor * float(constants[f"{name}({axis})"]) for axis in "ac")
+        return Atoms(
+            "C2Si2",
+            scaled_positions=[[1 / 3, 2 / 3, 0], [2 / 3, 1 / 3, 1 / 2], [1 / 3, 2 / 3, 1 / 4], [2 / 3, 1 / 3, 3 / 4]],
+            cell=[[a, 0, 0], [-a / 2, a * np.sqrt(3) / 2, 0], [0, 0, c]],
+            pbc=True,
+        )
+    if kind.casefold() not in CRYSTAL_TYPES:
+        raise ValueError(f"its type is none of {', '.join((*CRYSTAL_TYPES, SILICON_CARBIDE))}")
+    return bulk(name, kind.casefold(), a=factor * float(constants[name]), cubic=True)
 
 
 def measured_constants(folder: Path) -> RelaxedCrystals:
@@ -151,36 +173,65 @@ def entries_of(path: Path) -> Iterator[tuple[str, Atoms, float]]:
             raise DatasetError(f"{path}: entries.{number}: {type(error).__name__}: {error}") from None
 
 
-def low_dimensional(folder: Path, pattern: str = "alexandria_2d_*.json.bz2") -> RelaxedCrystals:
-    """The layers (2D) of low_dimensional_relaxation, along the first two vectors; the start is one per cent wider."""
+def drawn(n_entries: int) -> list[int]:
+    """The places of the entries that are judged."""
+    return sorted(random.Random(SEED).sample(range(n_entries), min(N_DRAWN, n_entries)))
+
+
+def low_dimensional(folder: Path, pattern: str = "alexandria_2d_*.json.bz2", n_periodic: int = 2) -> RelaxedCrystals:
+    """The layers (2D) of low_dimensional_relaxation, along the first two vectors, or chains along the first.
+
+    Structures are drawn from all files, the last one first. Starts are symmetrised, have 100 Å of vacuum, and are one
+    per cent wider, so that a relaxation has something to do; those of ML-PEG are not wider.
+    """
+    entries = [entry for path in sorted(folder.glob(pattern), reverse=True) for entry in entries_of(path)]
+    wider = np.diag([1.01] * n_periodic + [1.0] * (3 - n_periodic))
     crystals = RelaxedCrystals()
-    for path in sorted(folder.glob(pattern)):
-        for name, reference, energy in entries_of(path):
-            start = reference.copy()
-            scale = np.diag([1.01, 1.01 if "2d" in pattern else 1.0, 1.0])
-            start.set_cell(start.cell.array @ scale, scale_atoms=True)
-            crystals.add(name, start, reference, energy / len(reference))
+    for place in drawn(len(entries)):
+        name, reference, energy = entries[place]
+        start = reference.copy()
+        refine_symmetry(start)
+        start, reference = (in_vacuum(atoms, n_periodic) for atoms in (start, reference))
+        start.set_cell(start.cell.array @ wider, scale_atoms=True)
+        crystals.add(name, start, reference, energy / len(reference))
     return crystals
 
 
+def in_vacuum(atoms: Atoms, n_periodic: int) -> Atoms:
+    """The structure with vectors of 100 Å after the first `n_periodic` ones; its atoms stay where they are."""
+    copy = Atoms(atoms)
+    cell = copy.cell.array.copy()
+    cell[n_periodic:] *= VACUUM / np.linalg.norm(cell[n_periodic:], axis=1, keepdims=True)
+    copy.set_cell(cell, scale_atoms=False)
+    return copy
+
+
 def wires(folder: Path) -> RelaxedCrystals:
-    """The chains (1D) of low_dimensional_relaxation, along the first vector."""
-    return low_dimensional(folder, "alexandria_1d_*.json.bz2")
+    """The chains (1D) of low_dimensional_relaxation."""
+    return low_dimensional(folder, "alexandria_1d_*.json.bz2", 1)
 
 
 def high_pressure(folder: Path) -> RelaxedCrystals:
-    """high_pressure_relaxation: each crystal at 0 to 150 GPa, from its structure at 0 GPa; groups are pressures."""
-    starts = {name: atoms for name, atoms, _ in entries_of(folder / "P000.json.bz2")}
+    """high_pressure_relaxation: each crystal at 0 to 150 GPa, from its structure at 0 GPa; groups are pressures.
+
+    ML-PEG compares Alexandria's energies at a pressure with enthalpies E + p V.
+
+    Raises:
+        DatasetError: a crystal has no reference at a pressure, or one of another size.
+    """
+    all_starts = [(name, atoms) for name, atoms, _ in entries_of(folder / "P000.json.bz2")]
+    starts = [all_starts[place] for place in drawn(len(all_starts))]
     crystals = RelaxedCrystals()
     for path in sorted(folder.glob("P[0-9][0-9][0-9].json.bz2")):
         pressure = float(path.name[1:4])
-        for name, reference, energy in entries_of(path):
-            if name in starts and len(starts[name]) == len(reference):
-                group = f"{pressure:g} GPa"
-                # Alexandria's energies at a pressure are those of the electrons, without p V.
-                crystals.add(
-                    f"{name} at {group}", starts[name].copy(), reference, energy / len(reference), group, pressure
-                )
+        references = {name: (atoms, energy) for name, atoms, energy in entries_of(path)}
+        group = f"{pressure:g} GPa"
+        for name, start in starts:
+            reference, energy = references.get(name, (None, 0.0))
+            if reference is None or len(reference) != len(start):
+                raise DatasetError(f"{path}: {name}: is missing, or has another number of atoms than at 0 GPa")
+            energy /= len(reference)
+            crystals.add(f"{name} at {group}", start.copy(), reference, energy, group, pressure)
     return crystals
 
 

@@ -61,12 +61,12 @@ def x23(folder: Path) -> None:
 def cposs209(folder: Path) -> None:
     root = folder / "CPOSS209_lattice_energy"
     text(root / "list", "water\n")
-    for name in ("crystal_I", "crystal_II"):
+    for name in ("crystal_data_ACR01_PsiCrys", "crystal_data_ACR02_PsiCrys"):
         poscar(root / "water" / name, ICE)
     for name in ("gas_a", "gas_b"):
         poscar(root / "water" / name, BOX)
-    text(root / "water" / "nmol", "2\n")
-    text(root / "water" / "lattice_energies.txt", "crystal_I -59.0\ncrystal_II -57.5\n")
+    text(root / "water" / "nmol", "2\n1\n")
+    text(root / "water" / "lattice_energies.txt", "-59.0\n-57.5\n")
 
 
 def gscdb(folder: Path) -> None:
@@ -81,12 +81,143 @@ def gscdb(folder: Path) -> None:
         structure(folder / "xyz_files" / f"{name}.xyz", copy, format="extxyz")
 
 
-def ncia(folder: Path) -> None:
-    text(folder / "NCIA_D1200_benchmark.txt", "# label kcal/mol\n1.01_water -5.0\n1.02_helium -0.02\n")
-    for label, atoms in (("1.01_water", DIMER), ("1.02_helium", molecule("H2O") + Atoms("He", [[0, 0, 4.0]]))):
+WITH_HELIUM = WATER + Atoms("He", [[0, 0, 4.0]])
+
+
+def atlas(folder: Path, name: str, header: int, rows: dict[str, tuple[str, Atoms]]) -> None:
+    """By label the stem of its file and its dimer; references are -5, -6, … kcal/mol."""
+    lines = ["# kcal/mol"] * header + [f"{label} {-5.0 - k}" for k, label in enumerate(rows)]
+    text(folder / f"{name}_benchmark.txt", "\n".join(lines) + "\n")
+    for stem, atoms in rows.values():
         copy = atoms.copy()
         copy.info |= {"selection_a": "1-3", "selection_b": f"4-{len(copy)}", "charge_a": 0, "charge_b": 0}
-        structure(folder / "geometries" / f"{label}_100.xyz", copy, format="extxyz")
+        structure(folder / "geometries" / f"{stem}.xyz", copy, format="extxyz")
+
+
+def ncia(folder: Path) -> None:
+    rows = {"1.01_water": ("1.01_water_100", DIMER), "1.02_helium": ("1.02_helium_100", WITH_HELIUM)}
+    atlas(folder, "NCIA_D1200", 2, rows)
+
+
+def ncia_d442(folder: Path) -> None:
+    atlas(folder, "NCIA_D442x10", 2, {"1.01_0.90": ("1.01_090", DIMER), "1.01_1.00": ("1.01_100", DIMER)})
+
+
+def ncia_hb300(folder: Path) -> None:
+    atlas(folder, "NCIA_HB300SPXx10", 3, {"1.01_090": ("1.01_090", DIMER), "1.02_090": ("1.02_090", WITH_HELIUM)})
+
+
+def ncia_hb375(folder: Path) -> None:
+    rows = {"HB375_1_0.90": ("1_090_water", DIMER), "HB375_11_0.90": ("11_090_water", DIMER)}
+    atlas(folder, "NCIA_HB375x10", 1, rows)
+
+
+def ncia_ihb100(folder: Path) -> None:
+    atlas(folder, "NCIA_IHB100x10", 1, {"IHB100_1.01_0.90": ("101_090a", DIMER)})
+
+
+def ionpi19(folder: Path) -> None:
+    lines = ["IONPI19 of CCSD(T)", "No. E [kcal/mol]", *(f"{k} -{k}.5 kcal/mol 99" for k in range(1, 20))]
+    text(folder / "ionpi19" / "energies.txt", "\n".join(lines) + "\n")
+    for k in range(1, 20):
+        for part, atoms in (("AB", DIMER), ("A", WATER), ("B", WATER)):
+            structure(folder / "ionpi19" / f"{k}_{part}" / "mol.xyz", atoms, format="xyz")
+
+
+def s30l(folder: Path) -> None:
+    root = folder / "S30L" / "s30l_test_set"
+    text(root / "references_s30.txt", "-29.0 kcal 1\n-20.8 kcal 2\n")
+    for k, charge in ((1, 0), (2, 1)):
+        for part, atoms in (("AB", DIMER), ("A", WATER), ("B", WATER)):
+            structure(root / str(k) / part / "coord", atoms, format="turbomole")
+            text(root / str(k) / part / ".CHRG", f"{charge if part != 'B' else 0}\n")
+
+
+def mpconf(folder: Path) -> None:
+    rows = [["title"], ["label", "old", "new"], ["FGG_55", 9.0, 1.0], ["FGG_80", 9.0, 2.0]]
+    rows += [["COHVAW_a", 9.0, 1.0], ["COHVAW_b", 9.0, 5.0]]
+    workbook(folder / "Energies_CCSD(T).xlsx", "Old vs New CCSD(T) Reference Va", rows)
+    for name in ("FGG55", "FGG80", "COHVAW_a", "COHVAW_b"):
+        structure(folder / f"{name}.xyz", WATER, format="xyz")
+
+
+def solv_mpconf(folder: Path) -> None:
+    rows = [["title"], ["label", "energy"], ["FGG_55", -1.0], ["FGG_80", -1.002], ["WG_a", -2.0], ["WG_b", -2.004]]
+    workbook(folder / "Energies_CCSD(T).xlsx", "Total PNO-CCS(T) Energies solvM", rows)
+    for name in ("FGG55", "FGG80", "WG_a", "WG_b"):
+        place = folder / "solvMPCONF196_geometries" / "solvMPCONF196" / name / "struc.xyz"
+        structure(place, WATER, format="xyz")
+
+
+def conf8(folder: Path) -> None:
+    rows: list[list[Any]] = [["t"], ["t"], ["molecule", "conformer", "energy"], ["ABC ", 1, 0.0], ["ABC ", 2, 1.5]]
+    workbook(folder / "37Conf8_data.xlsx", "Rel_Energy_SP", [*rows, ["mean", 0, 0], ["x", 0, 0], ["x", 0, 0]])
+    for n in (1, 2):
+        structure(folder / "PBEPBE-D3" / f"ABC_{n}_PBEPBE-D3.xyz", WATER, format="xyz")
+
+
+def bh2o(folder: Path) -> None:
+    energies = {"rct": -1.0, "ts": -0.98, "pro": -1.01}
+    keys = {f"{name}_{s}_vacuum": e for name in ("amide11", "ester") for s, e in energies.items()}
+    text(folder / "mp2_super.json", json.dumps(keys | {"ester_ts_water": 9.0}))
+    for name in ("amide_1_1", "ester"):
+        for state in energies:
+            structure(folder / "molecules" / "for_sp" / f"{name}_{state}_x_-1.xyz", WATER, format="xyz")
+
+
+def oc157(folder: Path) -> None:
+    for system, u in (("001", ""), ("002", "LDAU = True")):
+        for k, energy in ((1, -10.0), (2, -13.0), (3, -11.0)):
+            inner = folder / "OC_Dataset" / system / str(k)
+            poscar(inner / "CONTCAR", bulk("Cu", cubic=True))
+            text(inner / "OUTCAR", f"  energy  without entropy=  -1.0  energy(sigma->0) =  {energy}\n")
+            text(inner / "INCAR", u + "\n")
+
+
+def crbh20(folder: Path) -> None:
+    for state in ("react", "ts"):
+        poscar(folder / "CRBH20" / "1" / state / "POSCAR", BOX)
+    text(folder / "references.json", json.dumps({"unit": "eV", "references": {"1": 1.7194}}))
+
+
+def tmv(folder: Path) -> None:
+    names = ("1", "13", "23")
+    for name in names:
+        structure(folder / "3dTMV" / name / "struc.xyz", WATER, format="xyz")
+    stated = {
+        "unit": "kcal/mol",
+        "references": dict.fromkeys(names, 188.4),
+        "charges": {f"{n}{s}": q for n in names for s, q in (("", 0), (" ionised", 1))},
+        "multiplicities": {f"{n}{s}": q for n in names for s, q in (("", 1), (" ionised", 2))},
+    }
+    text(folder / "references.json", json.dumps(stated))
+
+
+def with_head(path: Path, atoms: Atoms, head: str) -> None:
+    """A POSCAR with another first line."""
+    poscar(path, atoms)
+    path.write_text("\n".join([head, *path.read_text().splitlines()[1:]]) + "\n")
+
+
+def defectstab(folder: Path) -> None:
+    root, iron = folder / "Defectstab", bulk("Fe", cubic=True)
+    with_head(root / "fe_sia" / "ref.poscar", iron, "E0= -16.0")
+    with_head(root / "fe_sia" / "110.poscar", iron + Atoms("Fe", [[1.0, 0, 0]]), "Fe with an interstitial -20.5")
+    carbon, boron = (
+        Atoms("C4", np.eye(4, 3) * 2, cell=[5] * 3, pbc=True),
+        Atoms("B2", [[0] * 3, [2, 0, 0]], cell=[5] * 3),
+    )
+    carbide = Atoms("B4C", np.arange(15).reshape(5, 3) * 0.3, cell=[5] * 3, pbc=True)
+    inner = root / "boroncarbide_stoichiometry"
+    with_head(inner / "boroncarbide_refbc_graphiteLDA.poscar", carbon, "E0= -40.0")
+    with_head(inner / "boroncarbide_refbc_alphaB_LDA.poscar", boron, "E0= -14.0")
+    with_head(inner / "B4C.poscar", carbide, "E0= -39.0")
+    inner = root / "boroncarbide_defects"
+    for name, energy in (("NoDefects", -390.0), ("Bipolar", -388.0), ("VB0", -380.0), ("other", -1.0)):
+        with_head(inner / f"{name}.poscar", carbide, f"E0= {energy}")
+    inner = root / "mapi_tetragonal"
+    for name, energy in (("MAPI_MAI", -100.0), ("MAPI_pristine", -300.0), ("MAPI_VMAI", -248.0)):
+        with_head(inner / f"{name}.poscar", carbide, f"E0= {energy}")
 
 
 def gmtkn55(folder: Path) -> None:
@@ -102,15 +233,16 @@ def gmtkn55(folder: Path) -> None:
         "2": {"Energy": 290.0, "Weight": 11.5, "Species": charged},
     }
     text(folder / "GMTKN55.yaml", yaml.safe_dump({"S22": systems, "G21IP": systems}))
-    text(folder / "subsets.csv", "subset,category,excluded\nS22,Intermolecular NCIs,False\nG21IP,Small systems,True\n")
+    heads = ("Intermolecular noncovalent interactions", "Basic properties and reaction energies for small systems")
+    text(folder / "subsets.csv", f"subset,category,excluded\ns22,{heads[0]},False\ng21ip,{heads[1]},True\n")
 
 
 def openff(folder: Path) -> None:
     geometry = [[float(x) / Bohr for x in row] for row in WATER.positions]
     entry = {
         "metadata": {"mol_charge": 0, "mol_multiplicity": 1, "mapped_smiles": "[O:1]([H:2])[H:3]"},
-        "final_energies": {"[0]": -76.0, "[15]": -75.99},
-        "final_geometries": {"[0]": geometry, "[15]": geometry},
+        "final_energies": [-76.0, -75.99],
+        "final_geometries": [geometry, geometry],
     }
     text(folder / "MP2_heavy-aug-cc-pVTZ_torsiondrive_data.json", json.dumps({"42": entry}))
 
@@ -134,15 +266,26 @@ def bh9(folder: Path) -> None:
         text(folder / "BH9_SI" / "DB_files" / "BH" / f"BH9-BH_{n}_forward.db", f"1 x\nref {value}\n")
 
 
-def pla15(folder: Path) -> None:
-    lines = ["REMARK charge 1", "REMARK charge_a 1", "REMARK charge_b 0"]
+def fragment(path: Path, charges: tuple[int, int, int]) -> None:
+    lines = [f"REMARK {name} {q}" for name, q in zip(("charge", "charge_a", "charge_b"), charges, strict=True)]
     for i, (symbol, position) in enumerate(zip(DIMER.symbols, DIMER.positions, strict=True), 1):
         residue = "ALA" if i <= 3 else "LIG"
         x, y, z = position
         head = f"ATOM  {i:5d}  {symbol:<3s} {residue} A{1 + (i > 3):4d}    "
         lines.append(f"{head}{x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00          {symbol:>2s}")
-    text(folder / "1abc.pdb", "\n".join(lines) + "\nEND\n")
-    text(folder / "reference_energies.txt", "1abc -45.5\n")
+    text(path, "\n".join(lines) + "\nEND\n")
+
+
+def pla15(folder: Path) -> None:
+    fragment(folder / "1abc.pdb", (1, 1, 0))
+    text(folder / "reference_energies.txt", "No. system energy\n-----------------\n1 1abc.pdb -45.5\n")
+
+
+def plf547(folder: Path) -> None:
+    for name, charges in (("1ABC_15", (1, 1, 0)), ("1ABC_16", (0, 1, -1)), ("2XYZ_3", (0, 0, 0))):
+        fragment(folder / f"{name}.pdb", charges)
+    rows = "1 1ABC_15_lys.pdb -45.5\n2 1ABC_16_asp.pdb -60.5\n3 2XYZ_3_ala.pdb -1.5\n"
+    text(folder / "reference_energies.txt", f"No. system energy\n-----------------\n{rows}")
 
 
 def quid(folder: Path) -> None:
@@ -184,20 +327,17 @@ def cleavage(folder: Path) -> None:
 
 
 def vacancies(folder: Path) -> None:
-    crystal = bulk("Cu", cubic=True)
-    poscar(folder / "Cu" / "CONTCAR_bulk", crystal)
-    poscar(folder / "Cu" / "CONTCAR_vacancy", crystal[1:])
-    text(folder / "Cu" / "vacancy_formation_energy_PBE", "1.07\n")
-    text(folder / "list", "Cu\n")
+    crystal, root = bulk("Cu", cubic=True), folder / "Elemental_TM_Vacancy"
+    poscar(root / "Cu" / "CONTCAR_bulk", crystal)
+    poscar(root / "Cu" / "CONTCAR_vacancy", crystal[1:])
+    text(root / "Cu" / "vacancy_formation_energy_PBE", "1.07\n")
+    text(root / "list", "Cu\n")
 
 
 def relastab(folder: Path) -> None:
     for name, energy in (("a", -10.0), ("b", -12.5), ("c", -11.0)):
         crystal = bulk("Fe", cubic=True)
-        path = folder / "Relastab" / "Fe" / f"{name}.poscar"
-        poscar(path, crystal)
-        lines = path.read_text().splitlines()
-        path.write_text("\n".join([f"Fe cell of energy {energy}", *lines[1:]]) + "\n")
+        with_head(folder / "Relastab" / "Fe" / f"{name}.poscar", crystal, f"Fe cell of energy {energy}")
 
 
 def silicon(folder: Path) -> None:
@@ -229,29 +369,33 @@ def record(atoms: Atoms) -> dict[str, Any]:
     return {"lattice": {"matrix": atoms.cell.tolist()}, "sites": sites}
 
 
-def alexandria(path: Path, atoms: Atoms, energy: float) -> None:
+def alexandria(path: Path, *crystals: Atoms, energy: float, first: int = 1) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    entry = {"structure": record(atoms), "energy": energy, "data": {"mat_id": "agm1"}}
-    path.write_bytes(bz2.compress(json.dumps({"entries": [entry]}).encode()))
+    entries = [
+        {"structure": record(atoms), "energy": energy, "data": {"mat_id": f"agm{k}"}}
+        for k, atoms in enumerate(crystals, first)
+    ]
+    path.write_bytes(bz2.compress(json.dumps({"entries": entries}).encode()))
 
 
 def high_pressure(folder: Path) -> None:
-    alexandria(folder / "P000.json.bz2", bulk("Cu"), -3.7)
-    alexandria(folder / "P050.json.bz2", bulk("Cu", a=3.4), -3.2)
+    alexandria(folder / "P000.json.bz2", bulk("Cu"), energy=-3.7)
+    alexandria(folder / "P050.json.bz2", bulk("Cu", a=3.4), energy=-3.2)
 
 
 def low_dimensional(folder: Path) -> None:
     layer = Atoms(
-        "C2", scaled_positions=[[0, 0, 0.5], [1 / 3, 2 / 3, 0.5]], cell=[2.46, 2.46, 100, 90, 90, 120], pbc=True
+        "C2", scaled_positions=[[0, 0, 0.5], [1 / 3, 2 / 3, 0.5]], cell=[2.46, 2.46, 20, 90, 90, 120], pbc=True
     )
-    alexandria(folder / "alexandria_2d_000.json.bz2", layer, -18.4)
-    alexandria(folder / "alexandria_1d_000.json.bz2", Atoms("C", cell=[1.3, 100, 100], pbc=True), -8.0)
+    alexandria(folder / "alexandria_2d_000.json.bz2", layer, energy=-18.4)
+    alexandria(folder / "alexandria_1d_000.json.bz2", Atoms("C", cell=[1.3, 20, 100], pbc=True), energy=-8.0)
 
 
 def lattice_constants(folder: Path) -> None:
-    text(folder / "lattice_constants_ref.json", json.dumps({"Cu": 3.63, "MgO": 4.25}))
-    text(folder / "lattice_constants_ref_exp.json", json.dumps({"Cu": 3.60, "MgO": 4.19}))
-    text(folder / "lattice_constants_ref_types.json", json.dumps({"Cu": "fcc", "MgO": "rocksalt"}))
+    pbe = {"Cu": 3.63, "MgO": 4.25, "SiC(a)": 3.09, "SiC(c)": 5.07}
+    text(folder / "lattice_constants_ref.json", json.dumps(pbe))
+    text(folder / "lattice_constants_ref_exp.json", json.dumps(pbe | {"Cu": 3.60, "MgO": 4.19}))
+    text(folder / "lattice_constants_ref_types.json", json.dumps({"Cu": "fcc", "MgO": "rocksalt", "SiC": "2H-SiC"}))
 
 
 def water_density(folder: Path) -> None:
@@ -273,6 +417,21 @@ def nothing(folder: Path) -> None:
 
 
 MADE: Mapping[str, Any] = {
+    "37CONF8": conf8,
+    "MPCONF196": mpconf,
+    "solvMPCONF196": solv_mpconf,
+    "BH2O-36": bh2o,
+    "CRBH20": crbh20,
+    "NCIA_D442x10": ncia_d442,
+    "NCIA_HB300SPXx10": ncia_hb300,
+    "NCIA_HB375x10": ncia_hb375,
+    "NCIA_IHB100x10": ncia_ihb100,
+    "IONPI19": ionpi19,
+    "S30L": s30l,
+    "PLF547": plf547,
+    "3dTMV": tmv,
+    "OC157": oc157,
+    "Defectstab": defectstab,
     "X23": x23,
     "CPOSS209": cposs209,
     "GSCDB138_barriers": gscdb,

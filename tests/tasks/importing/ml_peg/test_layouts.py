@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from ase import Atoms
 from ase.calculators.emt import EMT
 
 from tasks.datasets.card import DatasetError
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
+from tasks.importing.ml_peg import relaxed
 from tasks.importing.ml_peg.import_layout import import_benchmark, import_ml_peg, stated_benchmarks
 from tasks.kinds.phonons import Phonons
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.units import ENERGY_UNITS
 from tasks.suites.suite import load_suite
-from tests.tasks.importing.ml_peg.layouts import MADE
+from tests.tasks.importing.ml_peg.layouts import MADE, alexandria
 
 KCAL, KJ, HARTREE = (ENERGY_UNITS[unit] for unit in ("kcal/mol", "kJ/mol", "hartree"))
 
@@ -46,7 +49,8 @@ def items(dataset: Dataset) -> dict[str, tuple[dict[str, float], float]]:
 
 
 def test_every_folder_is_imported(imported: dict[str, Dataset]) -> None:
-    assert imported.keys() == {*MADE, "low_dimensional_relaxation_1D", "lattice_constants_experimental"}
+    second = {"low_dimensional_relaxation_1D", "lattice_constants_experimental"}
+    assert imported.keys() == {name.replace("BH2O-36", "BH2O_36") for name in MADE} | second
     for name, dataset in imported.items():
         assert dataset.card.domain == stated_benchmarks()[name].domain
         assert dataset.card.citation.startswith("ML-PEG")
@@ -61,13 +65,31 @@ def test_lattice_energies(imported: dict[str, Dataset]) -> None:
     assert imported["elemental_tm_vacancies"].card.label_sets["PBE"].d3 is None
 
 
+@pytest.mark.parametrize("name", ["OC157", "CRBH20", "X23", "water_density"])
+def test_references_with_dispersion_say_so(name: str, imported: dict[str, Dataset]) -> None:
+    (level,) = imported[name].card.label_sets.values()
+    assert level.dispersion
+    assert level.d3 is not None
+
+
 def test_polymorphs_less_the_lowest_gas_conformer(imported: dict[str, Dataset]) -> None:
     dataset = imported["CPOSS209"]
     first, second = dataset.table.differences
     assert [row.reference["wb97md3 + 1b CCSD(T)"] / KJ for row in (first, second)] == pytest.approx([-59.0, -57.5])
     gas = first.terms[1]
     assert [dataset.table.id[i] for i in (gas.structure, *gas.alternatives)] == ["water gas_a", "water gas_b"]
-    assert first.group == second.group == "water"
+    assert [row.terms[0].coefficient for row in (first, second)] == [0.5, 1.0]
+    crystals = [dataset.table.id[row.terms[0].structure] for row in (first, second)]
+    assert crystals == [f"water crystal_data_ACR0{k}_PsiCrys" for k in (1, 2)]
+    assert first.group == second.group == "small rigid molecules"
+    assert first.cluster == second.cluster == "water"
+
+
+def test_as_many_numbers_as_crystals(tmp_path: Path) -> None:
+    MADE["CPOSS209"](tmp_path)
+    (tmp_path / "CPOSS209_lattice_energy" / "water" / "nmol").write_text("2\n")
+    with pytest.raises(DatasetError, match="nmol: has 1 numbers for 2 structures"):
+        import_benchmark("CPOSS209", tmp_path)
 
 
 def test_each_set_of_gscdb_is_a_quantity(imported: dict[str, Dataset]) -> None:
@@ -86,10 +108,51 @@ def test_a_dimer_of_the_atlas_is_cut_in_two_and_noble_gases_are_left_out(importe
     assert dataset.frames.n_atoms.tolist() == [6, 3, 3]
 
 
+def test_how_the_atlas_spells_its_files(imported: dict[str, Dataset], tmp_path: Path) -> None:
+    references = {"NCIA_D442x10": {"1.01_0.90": -5.0, "1.01_1.00": -6.0}, "NCIA_IHB100x10": {"IHB100_1.01_0.90": -5.0}}
+    references["NCIA_HB300SPXx10"] = {"1.01_090": -5.0, "1.02_090": -6.0}  # with its helium
+    references["NCIA_HB375x10"] = {"HB375_1_0.90": -5.0, "HB375_11_0.90": -6.0}  # 1_090 is in 11_090, too
+    for name, expected in references.items():
+        assert {id: value / KCAL for id, (_, value) in items(imported[name]).items()} == pytest.approx(expected)
+    assert {row.cluster for row in imported["NCIA_D442x10"].table.differences} == {"1.01"}
+    MADE["NCIA_HB375x10"](tmp_path)
+    (tmp_path / "geometries" / "11_090_water.xyz").unlink()
+    with pytest.raises(DatasetError, match=r"HB375_11_0\.90: geometries has no file 11_090\.xyz, or several"):
+        import_benchmark("NCIA_HB375x10", tmp_path)
+
+
+def test_ions_and_pi_systems(imported: dict[str, Dataset]) -> None:
+    ionpi = items(imported["IONPI19"])
+    assert ionpi["16"] == ({"16_AB": 1.0, "15_A": -1.0, "16_B": -1.0}, pytest.approx(-16.5 * KCAL))
+    assert ionpi["19"] == ({"19_A": 1.0, "19_B": -1.0}, pytest.approx(-19.5 * KCAL))
+
+
+def test_the_first_word_is_the_reference(imported: dict[str, Dataset]) -> None:
+    assert [value / KCAL for _, value in items(imported["S30L"]).values()] == pytest.approx([-29.0, -20.8])
+    assert [row.group for row in imported["S30L"].table.differences] == ["neutral", "charged"]
+
+
 def test_weights_and_what_is_left_out_of_gmtkn55(imported: dict[str, Dataset]) -> None:
     (row,) = imported["GMTKN55"].table.differences
     assert (row.id, row.weight, row.group) == ("S22 1", 11.5, "Intermolecular NCIs")
     assert [term.coefficient for term in row.terms] == [1.0, -2.0]
+
+
+def test_a_subset_of_gmtkn55_without_a_row_is_refused(tmp_path: Path) -> None:
+    MADE["GMTKN55"](tmp_path)
+    (tmp_path / "subsets.csv").write_text("subset,category,excluded\ns22,Small systems,False\n")
+    with pytest.raises(DatasetError, match="subset: has no G21IP"):
+        import_benchmark("GMTKN55", tmp_path)
+
+
+def test_conformers_whose_labels_are_not_their_files(imported: dict[str, Dataset]) -> None:
+    mpconf = items(imported["MPCONF196"])
+    assert mpconf["FGG_55"] == ({"FGG_55": 0.5, "FGG_80": -0.5}, pytest.approx(-0.5 * KCAL))
+    assert mpconf["COHVAW_b"] == ({"COHVAW_a": -0.5, "COHVAW_b": 0.5}, pytest.approx(2.0 * KCAL))
+    solvated = items(imported["solvMPCONF196"])
+    assert solvated["FGG_80"][1] == pytest.approx(-0.001 * HARTREE)
+    assert solvated["WG_b"][1] == pytest.approx(-0.002 * HARTREE)
+    assert items(imported["37CONF8"]) == {"ABC_2": ({"ABC_2": 1.0, "ABC_1": -1.0}, pytest.approx(1.5 * KCAL))}
 
 
 def test_relative_energies(imported: dict[str, Dataset]) -> None:
@@ -100,6 +163,27 @@ def test_relative_energies(imported: dict[str, Dataset]) -> None:
     assert wiggle["bpn_07"][1] == pytest.approx(30.25 * KCAL)
     relastab = items(imported["Relastab"])
     assert relastab["Fe a"] == ({"Fe a": 1.0, "Fe b": -1.0}, pytest.approx(2.5))
+
+
+def test_defects_by_hand(imported: dict[str, Dataset]) -> None:
+    dataset = imported["Defectstab"]
+    found = {id: value for id, (_, value) in items(dataset).items()}
+    assert found == pytest.approx(
+        {
+            "fe_sia 110": -20.5 + 16.0 * 3 / 2,
+            "boroncarbide_stoichiometry B4C": -39.0 + 4 * 7.0 + 10.0,
+            "boroncarbide_defects Bipolar": 2.0,
+            "boroncarbide_defects VB0": 10.0 - 7.0,
+            "mapi_tetragonal MAPI_VMAI": -248.0 - 50.0 + 300.0,
+        }
+    )
+    quantities = [row.quantity for row in dataset.table.differences]
+    assert quantities == ["fe_sia", "boroncarbide_stoichiometry", *["boroncarbide_defects"] * 2, "mapi_tetragonal"]
+
+
+def test_triples_with_a_u_are_left_out(imported: dict[str, Dataset]) -> None:
+    triple = {id: value for id, (_, value) in items(imported["OC157"]).items()}
+    assert triple == pytest.approx({"001 2-1": -3.0, "001 3-1": -1.0, "001 3-2": 2.0})
 
 
 def test_frames_of_defects_have_energies_and_forces(imported: dict[str, Dataset]) -> None:
@@ -117,6 +201,12 @@ def test_references_go_by_the_order_of_numbers(imported: dict[str, Dataset]) -> 
     assert bh9 == pytest.approx({"1_1": 11.0, "2_1": 22.0, "10_1": 33.0})
 
 
+def test_files_that_are_spelled_otherwise(imported: dict[str, Dataset]) -> None:
+    found = {id: value / HARTREE for id, (_, value) in items(imported["BH2O_36"]).items()}
+    barriers = {"forward": 0.02, "reverse": 0.03}
+    assert found == pytest.approx({f"{name} {way}": e for name in ("amide11", "ester") for way, e in barriers.items()})
+
+
 def test_proteins_and_ligands(imported: dict[str, Dataset]) -> None:
     dataset = imported["PLA15"]
     (row,) = dataset.table.differences
@@ -124,6 +214,23 @@ def test_proteins_and_ligands(imported: dict[str, Dataset]) -> None:
     assert dataset.frames.charge.tolist() == [1, 1, 0]
     assert dataset.frames.multiplicity.tolist() == [2, 2, 1]  # the lowest that the electrons allow
     assert dataset.frames.n_atoms.tolist() == [6, 3, 3]
+
+
+def test_fragments_of_proteins(imported: dict[str, Dataset], tmp_path: Path) -> None:
+    rows = imported["PLF547"].table.differences
+    assert {row.id: row.reference["CCSD(T)"] / KCAL for row in rows} == pytest.approx(
+        {"1ABC_15": -45.5, "1ABC_16": -60.5, "2XYZ_3": -1.5}
+    )
+    assert [row.group for row in rows] == ["charged", "charged", "neutral"]
+    assert [row.cluster for row in rows] == ["1ABC", "1ABC", "2XYZ"]
+    MADE["PLF547"](tmp_path)
+    (tmp_path / "2XYZ_3.pdb").rename(tmp_path / "2XYZ_4.pdb")
+    with pytest.raises(DatasetError, match=r"2XYZ_3: has no PDB file \(2 such names\)"):
+        import_benchmark("PLF547", tmp_path)
+
+
+def test_complexes_of_one_reference_or_several(imported: dict[str, Dataset]) -> None:
+    assert {row.id: row.group for row in imported["3dTMV"].table.differences} == {"1": "SR", "13": "SR/MR", "23": "MR"}
 
 
 def test_the_best_method_of_a_dimer(imported: dict[str, Dataset]) -> None:
@@ -162,13 +269,27 @@ def test_relaxed_crystals(imported: dict[str, Dataset]) -> None:
     layers = imported["low_dimensional_relaxation"]
     assert layers.frames.cell[0, 0, 0] == pytest.approx(2.46 * 1.01)
     assert layers.geometries["PBE"].cell[0, 0, 0] == pytest.approx(2.46)
+    assert layers.frames.cell[0, 2, 2] == layers.geometries["PBE"].cell[0, 2, 2] == pytest.approx(100.0)
+    np.testing.assert_allclose(layers.frames.positions[:, 2], 10.0)
     chains = imported["low_dimensional_relaxation_1D"]
-    assert chains.frames.cell[0, 0, 0] == pytest.approx(1.3 * 1.01)
+    np.testing.assert_allclose(np.diag(chains.frames.cell[0]), [1.3 * 1.01, 100.0, 100.0])
     constants = imported["lattice_constants"]
-    assert constants.geometries["PBE"].cell[:, 0, 0].tolist() == pytest.approx([3.63, 4.25])
-    assert constants.frames.n_atoms.tolist() == [4, 8]
+    assert constants.geometries["PBE"].cell[:, 0, 0].tolist() == pytest.approx([3.63, 4.25, 3.09])
+    assert constants.geometries["PBE"].cell[2, 2, 2] == pytest.approx(5.07)
+    assert constants.frames.n_atoms.tolist() == [4, 8, 4]
     measured = imported["lattice_constants_experimental"].geometries["Experimental"]
-    assert measured.cell[:, 0, 0].tolist() == pytest.approx([3.60, 4.19])
+    assert measured.cell[:, 0, 0].tolist() == pytest.approx([3.60, 4.19, 3.09])
+
+
+def test_crystals_are_drawn_as_ml_peg_draws_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of five crystals in two files the three that random.Random(42) takes, the second file first."""
+    monkeypatch.setattr(relaxed, "N_DRAWN", 3)
+    for name, first, lengths in (("000", 1, (2.0, 2.1)), ("001", 3, (2.2, 2.3, 2.4))):
+        layers = [Atoms("C", cell=[a, a, 20.0], pbc=True) for a in lengths]
+        alexandria(tmp_path / f"alexandria_2d_{name}.json.bz2", *layers, energy=-8.0, first=first)
+    cells = import_benchmark("low_dimensional_relaxation", tmp_path).geometries["PBE"].cell
+    assert sorted(random.Random(42).sample(range(5), 3)) == [0, 2, 4]
+    assert cells[:, 0, 0].tolist() == pytest.approx([2.2, 2.4, 2.1])
 
 
 def test_paths_liquids_and_what_is_made_in_code(imported: dict[str, Dataset]) -> None:
