@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from ase.neighborlist import primitive_neighbor_list
 
-CUTOFF = 5.0  # Å
+CUTOFF = 4.5  # Å
 N_RADIAL = 8
 N_CHANNELS = 12
 MAX_DEGREE = 4
 N_LEARNED = 1500  # environments from which channels and components are computed
 DENSE_ATOMS = 400  # in a molecule of at most so many atoms, all distances are computed
-CENTRES, WIDTH = np.linspace(0.8, CUTOFF - 0.6, N_RADIAL), 0.3  # of the radial functions [Å]
+CENTRES, WIDTH = np.linspace(0.8, 3.8, N_RADIAL), 0.25  # of the radial functions [Å]
 
 # The exponents (a, b, c) of the moments, by degree, and the square roots of their multinomial coefficients.
 EXPONENTS = np.array(

@@ -28,6 +28,7 @@ N_COLUMNS = 120
 DESCRIBING_SHARE = 0.4  # of the time, after which no further frame is described
 MAX_BYTES = 3 << 30  # of derivatives; frames beyond are left out
 FRAMES_AT_ONCE = 8
+FEWEST = 20  # frames that are described in any case
 LEARNING_RATE = 3e-3
 ENERGY_WEIGHT = 0.02  # of a squared energy error of a frame [eV²], by that of a force component [eV²/Å²]
 AVERAGED = 0.99  # share of the running mean of weights that a step keeps
@@ -73,10 +74,12 @@ def train(data_dir: str, out_dir: str, device: str, wall_s: float, seed: int) ->
     frames: list[Frame] = []
     n_bytes = 0
     for i in order:
-        if (share() > DESCRIBING_SHARE or n_bytes > MAX_BYTES) and len(frames) > 1:
+        if (share() > DESCRIBING_SHARE or n_bytes > MAX_BYTES) and (len(frames) >= FEWEST or share() >= 1):
             break
         frames.append(Frame(environments.describe([structures[i]]), energies[i], forces[i]))
         n_bytes += frames[-1].described.slopes.nbytes
+    if not frames:
+        return
     n_held_out = min(len(frames) // 10 or 1, MOST_HELD_OUT)
     held_out, learned = frames[:n_held_out], frames[n_held_out:] or frames
 
@@ -112,8 +115,9 @@ def prepare(networks: AtomicNetworks, frames: list[Frame]) -> None:
     values = np.concatenate([frame.described.values for frame in frames])
     for index in range(len(networks.scale)):
         spread = values[species == index].std(axis=0) if np.any(species == index) else np.ones(values.shape[1])
-        scale = 1 / np.sqrt(np.maximum(spread, 0.01 * spread.max() + 1e-6))
-        networks.scale[index] = torch.as_tensor(scale / np.sqrt(np.mean((spread * scale) ** 2) + 1e-12))
+        scale = 1 / np.sqrt(np.maximum(spread, 0.01 * spread.max() + 1e-3))
+        # An element with one atom in one frame has no spread.
+        networks.scale[index] = torch.as_tensor(scale / max(float(np.sqrt(np.mean((spread * scale) ** 2))), 0.1))
     networks.unit.fill_(float(np.sqrt(np.mean(np.concatenate([frame.forces for frame in frames]) ** 2))))
 
 
