@@ -12,15 +12,23 @@ from tasks.datasets.card import Difference
 from tasks.metrics.averages import Average, parts_by_group
 from tasks.metrics.contributions import baseline_column, stored_column
 from tasks.metrics.failure_cost import penalised_sums
-from tasks.metrics.group_statistics import lowest_at_reference, lowest_found, over_groups, spearman
+from tasks.metrics.group_statistics import (
+    highest_at_reference,
+    lowest_at_reference,
+    lowest_found,
+    over_groups,
+    ranking_error,
+    spearman,
+)
 from tasks.metrics.metric import Metric, MetricPart
+from tasks.metrics.soft_threshold import soft_score, soft_scores
 from tasks.structures.frames import Bool, Float
 from tasks.structures.units import ENERGY_UNITS, unit_size
 
 PERCENT = 100.0
 # The mean over the subsets of GMTKN55 of the mean absolute reference [eV].
 WTMAD2_SCALE = 56.84 * ENERGY_UNITS["kcal/mol"]
-Statistic = Literal["spearman", "lowest_found", "own_minimum", "group_rmse", "r2"]
+Statistic = Literal["spearman", "lowest_found", "ranking_error", "own_minimum", "group_rmse", "r2"]
 Weighting = Literal["wtmad", "wtmad2"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 
@@ -33,6 +41,7 @@ class QuantityRows(NamedTuple):
         columns: (k,) each `predicted`, `reference` and `error`, in `unit`; NaN where an item failed.
         groups: (k,) names.
         members: (k,) the rows of this quantity.
+        within: (k,) names of the sets within which orders and own minima are; None: the groups.
     """
 
     prefix: str
@@ -41,11 +50,20 @@ class QuantityRows(NamedTuple):
     groups: NDArray[np.str_]
     members: Bool
     unit: str
+    within: NDArray[np.str_] | None = None
 
     @property
     def by_group(self) -> dict[str, NDArray[np.int64]]:
         """The indices of the rows of each group."""
-        return {str(g): np.flatnonzero(self.members & (self.groups == g)) for g in np.unique(self.groups[self.members])}
+        return self._indices(self.groups)
+
+    @property
+    def ordered(self) -> list[NDArray[np.int64]]:
+        """The indices of the rows of each set within which there is an order."""
+        return list(self._indices(self.groups if self.within is None else self.within).values())
+
+    def _indices(self, names: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
+        return {str(name): np.flatnonzero(self.members & (names == name)) for name in np.unique(names[self.members])}
 
 
 class Asked(NamedTuple):
@@ -53,11 +71,15 @@ class Asked(NamedTuple):
 
     Args:
         lowest: the rank correlation is over so many members of each group; None: over all.
+        highest: the same from the other end.
+        soft_threshold: of `soft_score`, in the unit of the errors; None: it is not asked for.
     """
 
     statistics: Sequence[Statistic] = ()
     lowest: int | None = None
+    highest: int | None = None
     weighting: Weighting | None = None
+    soft_threshold: float | None = None
 
 
 class Found(NamedTuple):
@@ -82,12 +104,16 @@ def statistics_of(of: QuantityRows, asked: Asked, stated: Mapping[str, float], c
     if asked.weighting is not None:
         columns[f"{of.prefix}{asked.weighting}_weight"] = weights_of(of, asked.weighting, where)
         averages.append(weighted_error(of.prefix, asked.weighting, {**of.columns, **columns}, of.unit))
-    parts = parts_by_group([each.over(of.members) for each in averages], of.groups[of.members].tolist())
     if "own_minimum" in asked.statistics:
         columns |= own_minimum(of)
         averages.append(above_minimum(of.prefix, {**of.columns, **columns}, of.unit))
+    parts = parts_by_group([each.over(of.members) for each in averages], of.groups[of.members].tolist())
     metrics = {average.name: metric_of(average, stated) for average in averages}
-    return Found(metrics | group_metrics(of, asked.statistics, asked.lowest, cost), columns, parts)
+    metrics |= group_metrics(of, asked.statistics, asked.lowest, cost, asked.highest)
+    if asked.soft_threshold is not None:
+        errors = np.abs(of.columns["error"][of.members])
+        metrics[f"{of.prefix}soft_score"] = soft_score([soft_scores(errors, asked.soft_threshold)])
+    return Found(metrics, columns, parts)
 
 
 def statistics_averages(prefix: str, columns: Mapping[str, Float], metrics: Container[str]) -> list[Average]:
@@ -99,7 +125,9 @@ def statistics_averages(prefix: str, columns: Mapping[str, Float], metrics: Cont
 def metric_of(average: Average, stated: Mapping[str, float]) -> Metric:
     """The metric, with the baseline that the card states, or that of the model that answers zero."""
     members = average.counts > 0
-    trivial = np.nan if average.baseline is None else float(average.baseline[members].mean())
+    trivial = np.nan
+    if average.baseline is not None:
+        trivial = float(average.baseline[members].sum() / average.counts[members].sum())
     return average.metric(stated.get(average.name, trivial))
 
 
@@ -137,42 +165,56 @@ def weighted_error(prefix: str, weighting: Weighting, columns: Mapping[str, Floa
 
 
 def own_minimum(of: QuantityRows) -> dict[str, Float]:
-    """(k,) the errors of the energies above the group's own minimum, NaN in a group with a failed item; 0 elsewhere."""
-    error, trivial = np.zeros(len(of.rows)), np.zeros(len(of.rows))
-    for chosen in of.by_group.values():
-        predicted, reference = (of.columns[name][chosen] for name in ("predicted", "reference"))
+    """(k,) each: sums of the absolute errors of energies above the own minimum, their baseline, and the members.
+
+    An item has the error of its member; where the members are structures, of which there may be more, it has an equal
+    share of theirs. All items of a group with a failed one are NaN; those of other quantities are 0.
+    """
+    error, trivial, count = (np.zeros(len(of.rows)) for _ in range(3))
+    for chosen in of.ordered:
+        predicted, reference = _members(of, chosen)
         above = reference - reference.min()
         # The minimum is NaN if a member failed, since that one may be the lowest.
-        error[chosen] = predicted - predicted.min() - above
-        trivial[chosen] = above
+        off = np.abs(predicted - predicted.min() - above)
+        if len(off) != len(chosen) or not np.array_equal(reference, of.columns["reference"][chosen]):
+            off, above = (np.full(len(chosen), each.sum() / len(chosen)) for each in (off, above))
+        error[chosen], trivial[chosen], count[chosen] = off, above, len(reference) / len(chosen)
     name = f"{of.prefix}own_minimum_error"
-    return {name: error, baseline_column(name): trivial}
+    return {name: error, baseline_column(name): trivial, f"{of.prefix}own_minimum_members": count}
 
 
 def above_minimum(prefix: str, columns: Mapping[str, Float], unit: str = "") -> Average:
-    """The mean absolute error of the energies above the group's own minimum."""
+    """The mean absolute error of the energies above the own minimum, over the members of all groups."""
     name = f"{prefix}own_minimum_error"
     error, trivial = stored_column(columns, name), stored_column(columns, baseline_column(name))
-    count = stored_column(columns, f"{prefix}count")
-    return Average(f"{prefix}own_minimum_mae", unit, np.abs(error), count, baseline=trivial)
+    count = stored_column(columns, f"{prefix}own_minimum_members")
+    return Average(f"{prefix}own_minimum_mae", unit, error, count, baseline=trivial)
 
 
 def group_metrics(
-    of: QuantityRows, asked: Sequence[Statistic], lowest: int | None, cost: float | None
+    of: QuantityRows,
+    asked: Sequence[Statistic],
+    lowest: int | None,
+    cost: float | None,
+    highest: int | None = None,
 ) -> dict[str, Metric]:
     """The metrics that are no means over items, by name.
 
     Args:
         lowest: the rank correlation is over so many of each group; None: over all.
         cost: of a failed item.
+        highest: as `lowest`, from the other end.
     """
     metrics: dict[str, Metric | None] = {}
     groups = list(of.by_group.values())
-    ordered = [_members(of, chosen) for chosen in groups]
+    ordered = [_members(of, chosen) for chosen in of.ordered]
     if "lowest_found" in asked:
         metrics["lowest_found_percent"] = over_groups(lowest_found, ordered, 0.0, PERCENT, "%")
+    if "ranking_error" in asked:
+        metrics["ranking_error"] = over_groups(ranking_error, ordered, 1.0)
     if "spearman" in asked:
-        kept = [lowest_at_reference(theirs, lowest or len(theirs)) for _, theirs in ordered]
+        chosen_of, n = (lowest_at_reference, lowest) if highest is None else (highest_at_reference, highest)
+        kept = [chosen_of(theirs, n or len(theirs)) for _, theirs in ordered]
         chosen_values = [(ours[i], theirs[i]) for (ours, theirs), i in zip(ordered, kept, strict=True)]
         metrics["spearman"] = over_groups(spearman, chosen_values, -1.0)
     squares = of.columns["error"] ** 2

@@ -25,18 +25,22 @@ A task may ask for more (`statistics`, `weighting`); each is named after its qua
 | --- | --- |
 | `spearman` | rank correlation of prediction and reference in a group, mean over groups |
 | `lowest_found_percent` | groups whose lowest member is predicted to be the lowest |
-| `own_minimum_mae` | errors of the energies above the lowest of the group, each side having its own lowest |
+| `ranking_error` | 1 − ½ × lowest found − ½ × highest found, mean over groups |
+| `own_minimum_mae` | errors of the energies above the lowest member of the group, each side having its own lowest |
 | `group_rmse` | root mean square error in a group, mean over groups |
 | `r2` | 1 − Σ error² / Σ (reference − mean reference)²; up to 1, and below 0 if the mean does better |
+| `soft_score` | mean over items of 1 up to a threshold t, exp(−3 (error − t)/t) beyond |
 | `wtmad` | mean of weight × absolute error, with the weights of the table |
 | `wtmad2` | WTMAD-2: a group weighs 56.84 kcal/mol over its mean absolute reference (doi:10.1039/C7CP04913G) |
 
-The members of a group are its structures where all of its items are differences of two of them, else its items.
+The members of a group are its structures where all of its items are differences of two of them, else its items. Orders
+and own minima may be within clusters, where groups are families of these.
 
 Failure cost: a structure that fails fails every item that uses it, and no item is left out. A failed item costs W, ten
 times the metric's baseline, at which errors are clipped; in a share it counts as off. The baseline is the model that
 answers zero to everything; if its share is 0 %, the metric has no baseline. A group with a failed item has the worst
-order (`spearman` −1, lowest not found), and each of its items costs W in `own_minimum_mae`.
+order (`spearman` −1, `ranking_error` 1, lowest not found), and each of its members costs W in `own_minimum_mae`. In
+`soft_score` a failed item counts 0.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +90,9 @@ class EnergyDifferencesParameters(Parameters):
         tolerance_quantity: the quantity of that share; may be left out if the data set has one quantity.
         statistics: further metrics, as above.
         lowest: `spearman` is over so many members of each group, the lowest at the reference; None: over all.
+        highest: the same with the highest at the reference.
+        orders_within: the sets that have an order and own minima.
+        soft_threshold: of `soft_score`; None: it is not measured.
         weighting: of `wtmad` or `wtmad2`; None: neither is measured.
     """
 
@@ -94,14 +101,20 @@ class EnergyDifferencesParameters(Parameters):
     tolerance_quantity: str = ""
     statistics: tuple[Statistic, ...] = later(())
     lowest: PositiveInt | None = later(None)
+    highest: PositiveInt | None = later(None)
+    orders_within: Literal["group", "cluster"] = later("group")
+    soft_threshold: Positive | None = later(None)
     weighting: Weighting | None = later(None)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         if self.tolerance_quantity and self.tolerance is None:
             raise ValueError("tolerance_quantity is stated without a tolerance")
-        if self.lowest is not None and "spearman" not in self.statistics:
-            raise ValueError('lowest: is of the statistic "spearman", which is not asked for')
+        for name, n in (("lowest", self.lowest), ("highest", self.highest)):
+            if n is not None and "spearman" not in self.statistics:
+                raise ValueError(f'{name}: is of the statistic "spearman", which is not asked for')
+        if self.lowest is not None and self.highest is not None:
+            raise ValueError("lowest, highest: the rank correlation is of one end: state one of them")
         return self
 
 
@@ -110,7 +123,8 @@ class EnergyDifferences(AsksEachStructure):
 
     name: str = "energy_differences"
     observe_version: int = 2
-    measure_version: int = 4  # since 4 the items state which of them the trivial model has off
+    # Since 4 the items state which of them the trivial model has off; since 5 own minima are those of all members.
+    measure_version: int = 5
     parameters: type[Parameters] = EnergyDifferencesParameters
     traits: Traits = Traits(
         title="energy differences",
@@ -131,6 +145,8 @@ class EnergyDifferences(AsksEachStructure):
             KindMetric("*wtmad2", "WTMAD-2"),
             KindMetric("*spearman", "Rank correlation in a group (Spearman's ρ)", "", Better.HIGHER),
             KindMetric("*lowest_found_percent", "Groups whose lowest member is found", "%", Better.HIGHER),
+            KindMetric("*ranking_error", "Lowest or highest member not found", ""),
+            KindMetric("*soft_score", "Score by a soft threshold", "", Better.HIGHER),
             KindMetric("*r2", "Coefficient of determination R²", "", Better.HIGHER),
             KindMetric("off_percent", "Items off by more than the tolerance", "%"),
             KindMetric("*off_percent:*", unit="%"),
@@ -168,6 +184,7 @@ class EnergyDifferences(AsksEachStructure):
         predicted, cause = summed(rows, answer, size, dataset.frames.n_atoms)
         reference = np.array([row.reference[chosen] for row in rows]) / size
         groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
+        within = np.array([getattr(row, parameters.orders_within) for row in rows])
         columns = {"predicted": predicted, "reference": reference, "error": predicted - reference}
         stated, limited = dataset.baselines(chosen), tolerance_quantity(parameters, quantities, where)
         metrics: dict[str, Metric] = {}
@@ -183,8 +200,14 @@ class EnergyDifferences(AsksEachStructure):
             metrics |= with_uncertainty(prefix, metrics, own, chosen, size)
             shown = [mae, rmse] if "group_rmse" in parameters.statistics else [mae]
             parts += parts_by_group([each.over(members) for each in shown], groups[members].tolist())
-            of_quantity = QuantityRows(prefix, rows, columns, groups, members, parameters.unit)
-            asked = Asked(parameters.statistics, parameters.lowest, parameters.weighting)
+            of_quantity = QuantityRows(prefix, rows, columns, groups, members, parameters.unit, within)
+            asked = Asked(
+                parameters.statistics,
+                parameters.lowest,
+                parameters.highest,
+                parameters.weighting,
+                parameters.soft_threshold,
+            )
             found = statistics_of(of_quantity, asked, stated, metrics[rmse.name].failure_cost, where)
             metrics |= found.metrics
             columns |= found.columns

@@ -25,6 +25,8 @@ doi:10.1137/0905021) at 200 equidistant x from the first to the last point.
 stable at the reference; mean absolute error and root mean square error of each molecule, in kcal/mol.
 
     conformer_mae, conformer_rmse   over molecules
+    conformer_score             the mean of both scores of a molecule by `soft_thresholds`, over molecules: 1 up to a
+                                threshold t, exp(−3 (error − t)/t) beyond, 0 for one that failed
 
 **`interaction`** (MLIPAudit 0.1.8, noncovalent_interactions). The interaction energy of two molecules along their
 distance, in kcal/mol: the lowest energy of a profile less that at its last point; the highest one for molecules that
@@ -49,15 +51,17 @@ import numpy as np
 from pydantic import model_validator
 
 from tasks.datasets.card import Positive, Scan
+from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
 from tasks.kinds.scan_forms import FORMS
 from tasks.metrics.averages import contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
 from tasks.metrics.failure_cost import penalised_sums
-from tasks.metrics.kind_metric import KindMetric
+from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
+from tasks.metrics.soft_threshold import soft_score, soft_scores
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
 from tasks.structures.frames import Float
@@ -72,15 +76,20 @@ class EnergyProfilesParameters(Parameters):
     Args:
         quantity: `stacking_fault` for scans with an area, the others for those without one.
         tolerance: [kcal/mol] beyond which a barrier is off; of `energy` alone.
+        soft_thresholds: [kcal/mol] of mean absolute and root mean square errors, for `conformer_score`; of `conformers`
+            alone.
     """
 
     quantity: Literal["energy", "stacking_fault", "conformers", "interaction"] = "energy"
     tolerance: Positive = TOLERANCE
+    soft_thresholds: tuple[Positive, Positive] | None = later(None)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         if self.quantity != "energy" and self.tolerance != TOLERANCE:
             raise ValueError(f"tolerance is of barriers, which quantity = {self.quantity} does not measure")
+        if self.quantity != "conformers" and self.soft_thresholds is not None:
+            raise ValueError(f"soft_thresholds are of conformers, which quantity = {self.quantity} does not measure")
         return self
 
 
@@ -105,6 +114,7 @@ class EnergyProfiles(AsksEachStructure):
             KindMetric("slope_mae", "Stacking-fault slope MAE", "", scored=True),
             KindMetric("conformer_mae", "Conformer energies, MAE", "kcal/mol", scored=True),
             KindMetric("conformer_rmse", "Conformer energies, RMSE", "kcal/mol"),
+            KindMetric("conformer_score", "Conformer energies, score by soft thresholds", "", Better.HIGHER),
             KindMetric("interaction_mae", "Interaction energy MAE", "kcal/mol", scored=True),
             KindMetric("profile_rmse", "Profile RMSE", "kcal/mol"),
             *ENERGY_PROBES,
@@ -147,6 +157,11 @@ class EnergyProfiles(AsksEachStructure):
             off, off_if_flat = (off_by_more(table["barrier_error"], parameters.tolerance) for table in (columns, flat))
             metrics[OFF] = barriers_off(off, off_if_flat, stated.get(OFF))
             columns["barrier_off"], columns[baseline_column("barrier_off")] = off, off_if_flat
+        if parameters.soft_thresholds is not None:
+            errors = [columns[name] for name in ("conformer_mae", "conformer_rmse")]
+            metrics["conformer_score"] = soft_score(
+                [soft_scores(each, t) for each, t in zip(errors, parameters.soft_thresholds, strict=True)]
+            )
         columns |= {baseline_column(mean.sums): np.abs(flat[mean.sums]) for mean in form.means}
         probes = probe_results(observation, dataset.frames, answer)
         return Measurement({**metrics, **probes.metrics}, items_of(scans, cause, columns), probes.notes, parts)

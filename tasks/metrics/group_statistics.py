@@ -49,9 +49,25 @@ def lowest_found(predicted: Float, reference: Float) -> float | None:
     return float((reference[chosen] == reference.min()).mean())
 
 
+def highest_found(predicted: Float, reference: Float) -> float | None:
+    """The share of the members predicted highest that are highest at the reference; None for one member."""
+    return lowest_found(-predicted, -reference)
+
+
+def ranking_error(predicted: Float, reference: Float) -> float | None:
+    """1 − ½ × lowest found − ½ × highest found; None for one member."""
+    lowest, highest = lowest_found(predicted, reference), highest_found(predicted, reference)
+    return None if lowest is None or highest is None else 1.0 - 0.5 * lowest - 0.5 * highest
+
+
 def lowest_at_reference(reference: Float, count: int) -> NDArray[np.int64]:
     """The indices of the `count` lowest of `reference` (k,), in the order of the values."""
     return np.argsort(reference, kind="stable")[:count]
+
+
+def highest_at_reference(reference: Float, count: int) -> NDArray[np.int64]:
+    """The indices of the `count` highest of `reference` (k,), in the order of the values."""
+    return np.argsort(reference, kind="stable")[-count:]
 
 
 def over_groups(

@@ -19,7 +19,7 @@ from tasks.datasets.card import Card, DatasetError, Difference, LabelSet
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
 from tasks.importing.reactions import import_reactions
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
-from tasks.metrics.group_statistics import average_ranks, lowest_found, spearman
+from tasks.metrics.group_statistics import average_ranks, lowest_found, ranking_error, spearman
 from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tests.tasks.kinds.test_difference_metrics import differences, row
@@ -28,8 +28,9 @@ from tests.tasks.made_up import observed
 KIND = EnergyDifferences()
 EVERYTHING = EnergyDifferencesParameters(
     unit="kcal/mol",
-    statistics=("spearman", "lowest_found", "own_minimum", "group_rmse", "r2"),
+    statistics=("spearman", "lowest_found", "ranking_error", "own_minimum", "group_rmse", "r2"),
     weighting="wtmad2",
+    soft_threshold=2.0,
 )
 KCAL = 0.043364104  # eV
 
@@ -46,11 +47,16 @@ def conformers(group: str, first: int, *above: float) -> tuple[Difference, ...]:
 TABLE = differences(*conformers("A", 0, 1.0, 2.0, 3.0), *conformers("B", 4, 4.0, 4.0))
 
 
-def metrics(energies: list[float], failed: tuple[int, ...] = (), data: Dataset = TABLE) -> dict[str, Metric]:
+def metrics(
+    energies: list[float],
+    failed: tuple[int, ...] = (),
+    data: Dataset = TABLE,
+    asked: EnergyDifferencesParameters = EVERYTHING,
+) -> dict[str, Metric]:
     """The metrics of energies in kcal/mol."""
     energy, failure = np.array(energies) * KCAL, np.zeros(len(energies), np.int8)
     energy[list(failed)], failure[list(failed)] = np.nan, Cause.ERROR
-    return dict(KIND.measure(observed(energy, failure), data, EVERYTHING, None).metrics)
+    return dict(KIND.measure(observed(energy, failure), data, asked, None).metrics)
 
 
 def test_ranks_of_equal_values_are_their_mean() -> None:
@@ -87,8 +93,11 @@ def test_all_statistics_by_hand() -> None:
             "rmse": np.sqrt((errors**2).mean()),
             "spearman": (4.5 / np.sqrt(4.5 * 5.0) + rho_b) / 2,
             "lowest_found_percent": 50.0,
-            # The lowest items are 1.5 and −1: A's are 0, 0, 2 above it (0, 1, 2), B's are 0 and 6 (0, 0).
-            "own_minimum_mae": (0 + 1 + 0 + 0 + 6) / 5,
+            # A's lowest and highest are found; of B's two highest the one that is predicted is one.
+            "ranking_error": (0.0 + 0.5) / 2,
+            # With the first structures, above the lowest: A's 0, 1.5, 1.5, 3.5 (0, 1, 2, 3), B's 1, 0, 6 (0, 4, 4).
+            "own_minimum_mae": (0 + 0.5 + 0.5 + 0.5 + 1 + 4 + 2) / 7,
+            "soft_score": (1 + 1 + 1 + np.exp(-3 * 3.0 / 2.0) + 1) / 5,
             "group_rmse": (0.5 + np.sqrt(26.0 / 2)) / 2,
             "r2": 1 - (errors**2).sum() / ((reference - reference.mean()) ** 2).sum(),
             "wtmad2": (weight * np.abs(errors)).mean(),
@@ -107,9 +116,13 @@ def test_a_failed_conformer_costs_its_whole_group() -> None:
     found = measured["lowest_found_percent"]
     assert (found.value, found.n_failed, found.charged) == (100.0, 1, 50.0)
     above = measured["own_minimum_mae"]
-    assert above.failure_cost == pytest.approx(10 * (0 + 1 + 2 + 0 + 0) / 5)
-    assert (above.value, above.n_failed) == (pytest.approx(0.0), 2)
-    assert above.charged == pytest.approx(2 * above.failure_cost / 5)
+    assert above.failure_cost == pytest.approx(10 * (0 + 1 + 2 + 3 + 0 + 4 + 4) / 7)
+    assert (above.value, above.n_failed) == (pytest.approx(0.0, abs=1e-9), 2)
+    assert above.charged == pytest.approx(3 * above.failure_cost / 7)
+    ranking = measured["ranking_error"]
+    assert (ranking.value, ranking.n_failed, ranking.charged) == (0.0, 1, 0.5)
+    soft = measured["soft_score"]
+    assert (soft.value, soft.n_failed, soft.charged) == (1.0, 1, pytest.approx(4 / 5))
     cost = measured["rmse"].failure_cost
     assert cost is not None
     assert measured["group_rmse"].charged == pytest.approx((0.0 + np.sqrt(cost**2 / 2)) / 2)
@@ -121,15 +134,41 @@ def test_a_failed_conformer_costs_its_whole_group() -> None:
 ENERGY = st.floats(-1e6, 1e6)
 
 
+# Of structures 0 to 2 and 3 to 5, the differences of all pairs.
+PAIRS = ((1, 0, 3.0), (2, 0, 1.0), (2, 1, -2.0))
+TRIPLES = differences(
+    *(
+        row(f"{g}{b}-{a}", x * KCAL, (1, b + i), (-1, a + i), group=g, cluster=g, weight=w)
+        for g, i in (("t", 0), ("u", 3))
+        for (b, a, x), w in zip(PAIRS, (1.0, 3.0, 0.2), strict=True)
+    )
+)
+WEIGHTED = differences(*(r.model_copy(update={"weight": float(k)}) for k, r in enumerate(TABLE.table.differences)))
+FAMILY = differences(*(r.model_copy(update={"group": "family"}) for r in TABLE.table.differences))
+LAWFUL = {
+    "conformers": (TABLE, EVERYTHING),
+    "lowest": (WEIGHTED, EVERYTHING.model_copy(update={"weighting": "wtmad", "lowest": 2})),
+    "highest": (WEIGHTED, EVERYTHING.model_copy(update={"weighting": "wtmad", "highest": 2})),
+    "clusters": (FAMILY, EVERYTHING.model_copy(update={"orders_within": "cluster"})),
+    "triples": (TRIPLES, EVERYTHING.model_copy(update={"weighting": "wtmad"})),
+    "triples, two of them": (TRIPLES, EVERYTHING.model_copy(update={"highest": 2})),
+}
+BETTER_IF_HIGHER = ("spearman", "lowest_found_percent", "r2", "soft_score")
+
+
+@pytest.mark.parametrize("case", LAWFUL)
 @given(st.lists(ENERGY, min_size=7, max_size=7), st.sets(st.integers(0, 6), min_size=1))
-def test_failing_never_helps(energies: list[float], failed: set[int]) -> None:
-    answered, after = metrics(energies), metrics(energies, tuple(failed))
+def test_failing_never_helps(case: str, energies: list[float], failed: set[int]) -> None:
+    data, asked = LAWFUL[case]
+    n = len(data.frames)
+    energies, failed = energies[:n], {each % n for each in failed}
+    answered, after = metrics(energies, (), data, asked), metrics(energies, tuple(failed), data, asked)
     assert answered.keys() == after.keys()
     for name, metric in answered.items():
         before, now = metric.charged, after[name].charged
         assert before is not None
         assert now is not None
-        sign = 1 if name in ("spearman", "lowest_found_percent", "r2") else -1
+        sign = 1 if name in BETTER_IF_HIGHER else -1
         assert sign * (now - before) <= 1e-9 * max(1.0, abs(before)), name
 
 
@@ -142,10 +181,52 @@ def test_the_rank_correlation_of_the_lowest_few() -> None:
         EnergyDifferencesParameters(lowest=2)
 
 
+def test_the_rank_correlation_of_the_highest_few() -> None:
+    """ML-PEG's top 5 of Relastab are the least stable: of 0, 1, 2, 3 the last two."""
+    data = differences(*conformers("A", 0, 1.0, 2.0, 3.0))
+    parameters = EnergyDifferencesParameters(statistics=("spearman",), highest=2)
+    swapped, low = np.array([0.0, 1.0, 3.0, 2.0]) * KCAL, np.array([1.0, 0.0, 2.0, 3.0]) * KCAL
+    assert KIND.measure(observed(swapped), data, parameters, None).metrics["spearman"].value == pytest.approx(-1.0)
+    assert KIND.measure(observed(low), data, parameters, None).metrics["spearman"].value == pytest.approx(1.0)
+    with pytest.raises(ValidationError, match="lowest, highest: the rank correlation is of one end"):
+        EnergyDifferencesParameters(statistics=("spearman",), highest=2, lowest=2)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "error"),
+    [((0.0, 3.0, 1.0), 0.0), ((0.0, 1.0, 3.0), 0.5), ((1.0, 3.0, 0.0), 0.5), ((3.0, 0.0, 1.0), 1.0)],
+)
+def test_the_ranking_error_counts_the_lowest_and_the_highest(predicted: tuple[float, ...], error: float) -> None:
+    """OC157: of structures at 0, 3 and 1."""
+    assert ranking_error(np.array(predicted), np.array([0.0, 3.0, 1.0])) == error
+    rows = [row(f"{b}-{a}", x * KCAL, (1, b), (-1, a), group="t", cluster="t") for b, a, x in PAIRS]
+    assert metrics(list(predicted), (), differences(*rows))["ranking_error"].value == error
+
+
+def test_own_minima_are_those_of_all_conformers() -> None:
+    """The first conformer, from which the others are counted, is one of them: only its energy is wrong here."""
+    data = differences(*conformers("A", 0, 1.0, 2.0, 3.0))
+    found = [metrics([e, 1.0, 2.0, 3.0], (), data)["own_minimum_mae"].value for e in (0.0, 10.0, -50.0)]
+    # 10, 1, 2, 3 is 9, 0, 1, 2 above its lowest; −50, … is 0, 51, 52, 53: against 0, 1, 2, 3.
+    assert found == pytest.approx([0.0, (9 + 1 + 1 + 1) / 4, 150 / 4], rel=1e-6, abs=1e-9)
+
+
+def test_polymorphs_of_a_family() -> None:
+    """Two molecules of one family: own minima are within each, the breakdown is of the family."""
+    lattice = ((0, -10.0, "fam", "X"), (1, -8.0, "fam", "X"), (2, -5.0, "fam", "Y"), (3, -4.0, "other", "Z"))
+    rows = [row(f"r{k}", e * KCAL, (1, k), group=family, cluster=name) for k, e, family, name in lattice]
+    asked = EnergyDifferencesParameters(unit="kcal/mol", statistics=("own_minimum",), orders_within="cluster")
+    energies = observed(np.array([-12.0, -11.0, -9.0, -4.0]) * KCAL)
+    measured = KIND.measure(energies, differences(*rows), asked, None)
+    assert measured.metrics["own_minimum_mae"].value == pytest.approx(1.0 / 4)
+    parts = {(part.metric, part.name): part.value for part in measured.parts}
+    assert parts["own_minimum_mae", "fam"] == pytest.approx(1.0 / 3)
+    assert parts["mae", "fam"] == pytest.approx((2 + 3 + 4) / 3)
+
+
 def test_of_pairwise_differences_the_structures_have_the_order() -> None:
     """Of three structures at 0, 3 and 1 the first is lowest; the lowest difference is another pair than the model's."""
-    ends = ((1, 0, 3.0), (2, 0, 1.0), (2, 1, -2.0))
-    rows = [row(f"{b}-{a}", x * KCAL, (1, b), (-1, a), group="triple", cluster="triple") for b, a, x in ends]
+    rows = [row(f"{b}-{a}", x * KCAL, (1, b), (-1, a), group="triple", cluster="triple") for b, a, x in PAIRS]
     found = metrics([5.0, 6.0, 8.0], (), differences(*rows))
     assert found["lowest_found_percent"].value == 100.0
     assert found["spearman"].value == pytest.approx(0.5)  # 0, 1, 3 against 0, 3, 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from tasks.kinds.energy_profiles import EnergyProfilesParameters
 from tests.tasks.kinds.test_energy_profiles import KCAL, KIND, profiles, scan
@@ -23,6 +24,22 @@ def test_conformers_count_from_the_most_stable_one_of_the_reference() -> None:
     assert metrics["conformer_mae"].value == pytest.approx((1.0 / 3 + 3.0 / 2) / 2)
     assert metrics["conformer_rmse"].value == pytest.approx((np.sqrt(0.5 / 3) + np.sqrt(4.5)) / 2)
     assert metrics["conformer_mae"].baseline == pytest.approx((3.0 / 3 + 2.0 / 2) / 2)  # zero everywhere
+
+
+def test_the_score_of_conformers_by_soft_thresholds() -> None:
+    """MLIPAudit's: 0.5 and 1.5 kcal/mol. The first molecule is within both; of the second, 1.5 and 2.12 are off."""
+    dataset = profiles(scan("a", 0, [3.0, 1.0, 2.0], KCAL), scan("b", 3, [-4.0, -2.0], KCAL))
+    asked = EnergyProfilesParameters(quantity="conformers", soft_thresholds=(0.5, 1.5))
+    energy = np.array([10.5, 8.0, 8.5, 0.0, 5.0]) * KCAL
+    score = KIND.measure(observed(energy), dataset, asked, None).metrics["conformer_score"]
+    second = (np.exp(-3 * 1.0 / 0.5) + np.exp(-3 * (np.sqrt(4.5) - 1.5) / 1.5)) / 2
+    assert score.value == score.charged == pytest.approx((1.0 + second) / 2)
+    energy[0] = np.nan
+    failed = KIND.measure(observed(energy), dataset, asked, None).metrics["conformer_score"]
+    assert (failed.value, failed.n_failed) == (pytest.approx(second), 1)
+    assert failed.charged == pytest.approx(second / 2)
+    with pytest.raises(ValidationError, match="soft_thresholds are of conformers"):
+        EnergyProfilesParameters(soft_thresholds=(0.5, 1.5))
 
 
 def test_an_interaction_energy_is_the_extremum_less_the_last_point() -> None:
