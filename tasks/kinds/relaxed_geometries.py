@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from ase.units import GPa
 from numpy.typing import NDArray
 
 from tasks.datasets.dataset import Structures
@@ -20,6 +21,7 @@ from tasks.trajectories.superposition import rmsd
 
 # Of the random displacements of starts: everyone gets the same.
 RATTLE_SEED = 20260101
+SAME_LENGTH = 1e-4
 Matching = Literal["periodicity", "superposition"]
 ComparedAtoms = Literal["all", "heavy"]
 # Of a cell: its three lengths; or, for an atom, its volume, the area of its first two vectors, the length of the first.
@@ -131,6 +133,12 @@ def read_ends(observation: Observation, frames: Frames) -> RelaxedEnds:
     return RelaxedEnds(positions, cell, energy, observation.array("largest_force", (n,)), steps, cause)
 
 
+def with_enthalpies(ends: RelaxedEnds, structures: Structures) -> RelaxedEnds:
+    """The ends with E + p V [eV] in place of energies, at the condition `pressure_gpa`."""
+    pressure = structures.conditions.get("pressure_gpa", np.zeros(len(ends.energy)))
+    return ends._replace(energy=ends.energy + pressure * GPa * np.abs(np.linalg.det(ends.cell)))
+
+
 def _extents(extent: Extent, cell: Float, n_atoms: NDArray[np.int64]) -> Float:
     """(k, 3) lengths [Å] of the vectors of cells (k, 3, 3), or (k, 1) volume, area or length for an atom."""
     lengths = np.linalg.norm(cell, axis=2)
@@ -141,6 +149,12 @@ def _extents(extent: Extent, cell: Float, n_atoms: NDArray[np.int64]) -> Float:
     else:
         size = np.linalg.norm(np.cross(cell[:, 0], cell[:, 1]), axis=1) if extent == "area" else lengths[:, 0]
     return np.asarray((size / n_atoms)[:, None])
+
+
+def _n_equal(lengths: Float) -> Float:
+    """(k, 3) of each length (k, 3) how many of its cell it equals, within a part in 10,000; itself is one."""
+    equal = np.abs(lengths[:, :, None] - lengths[:, None, :]) <= SAME_LENGTH * lengths.max(axis=1)[:, None, None]
+    return np.asarray(np.maximum(equal.sum(axis=2), 1).astype(np.float64))
 
 
 class ReferenceGeometries(NamedTuple):
@@ -187,15 +201,26 @@ class ReferenceGeometries(NamedTuple):
     def extent_errors(self, extent: Extent, cell: Float, chosen: Bool) -> Float:
         """(n,) the error of the extent of the crystals of `chosen` (n,), in its unit; NaN for others.
 
-        Of lattice constants it is the mean of the absolute errors of the three lengths, else it has a sign.
+        Of lattice constants it is the sum of the absolute errors of the different ones, of equal ones their mean. Else it
+        has a sign.
         """
         chosen = chosen & self.geometries.known & free_cells(self.structures)
         errors = np.full(len(cell), np.nan)
         n_atoms = self.structures.frames.n_atoms[chosen]
         ours, theirs = (_extents(extent, cells[chosen], n_atoms) for cells in (cell, self.geometries.cell))
         difference = ours - theirs
-        errors[chosen] = np.abs(difference).mean(axis=1) if extent == "lattice_constant" else difference[:, 0]
+        if extent == "lattice_constant":
+            errors[chosen] = (np.abs(difference) / _n_equal(theirs)).sum(axis=1)
+        else:
+            errors[chosen] = difference[:, 0]
         return errors
+
+    def extent_counts(self, extent: Extent) -> Float:
+        """(n,) the extents of each structure: its different lattice constants, else one."""
+        lengths = np.linalg.norm(self.geometries.cell, axis=2)
+        if extent != "lattice_constant":
+            return np.ones(len(lengths))
+        return np.asarray((1.0 / _n_equal(lengths)).sum(axis=1))
 
     def volume_errors(self, cell: Float, chosen: Bool) -> Float:
         """(n,) volume over the reference's, less one [%], of the crystals of `chosen` (n,); NaN for others."""

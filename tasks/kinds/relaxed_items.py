@@ -117,7 +117,7 @@ def _structure_columns(
             extent, column = comparison.extent, f"{comparison.extent}_extent_error"
             columns[column] = references.extent_errors(extent, ends.cell, converged & free_cell)
             columns[baseline_column(column)] = references.extent_errors(extent, start.cell, free_cell)
-            columns[COUNTS[f"{extent}_mae"]] = columns[COUNTS[VOLUME]]
+            columns[COUNTS[f"{extent}_mae"]] = columns[COUNTS[VOLUME]] * references.extent_counts(extent)
     return columns
 
 

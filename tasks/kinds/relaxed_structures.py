@@ -7,7 +7,7 @@ its condition `pressure_gpa`.
 
 Reference geometries are labels (`tasks.datasets.geometries`), and differences are rows of `table.json` as in
 `tasks.kinds.energy_differences`: lattice, adsorption, vacancy and formation energies, each a sum of the potential
-energies of relaxed structures (without p V at a pressure). A data set has the one, the other, or both.
+energies of relaxed structures; with `enthalpy`, of their enthalpies E + p V. A data set has one of them, or both.
 
 Items are the structures, then the differences. A column `…_count` states which items a metric is over:
 
@@ -15,10 +15,10 @@ Items are the structures, then the differences. A column `…_count` states whic
 | --- | --- |
 | `rmsd` [Å]: mean over structures of the root mean square distance of the atoms | with a reference geometry |
 | `volume_mape` [%]: mean of \\|V/V_ref − 1\\| | those of them whose cell may change |
-| with `extent`: `lattice_constant_mae` [Å] or `volume_mae` [Å³/atom], or | " |
+| with `extent`: `lattice_constant_mae` [Å] of the different lengths, `volume_mae` [Å³/atom], or | " |
 | `area_mae` [Å²/atom] of the first two vectors, or `length_mae` [Å/atom] of the first | " |
 | `mae`, `rmse`, or `<quantity>_mae` …, in the unit of the parameters | differences |
-| `not_converged_percent`, `mean_steps` | all structures |
+| `not_converged_percent` (also by group), `mean_steps` | all structures |
 
 Distances of a molecule are those after the best superposition, atom by atom in their order, never mirrored. Those of a
 periodic structure are `tasks.trajectories.periodic_matching`; those of one with fixed atoms are over the others, where
@@ -52,6 +52,7 @@ from tasks.kinds.relaxed_geometries import (
     free_cells,
     read_ends,
     starts,
+    with_enthalpies,
 )
 from tasks.kinds.relaxed_items import (
     NOT_CONVERGED,
@@ -97,6 +98,7 @@ class RelaxedStructuresParameters(Parameters):
         rmsd_of: the atoms that are compared with a reference geometry.
         extent: of the cells that may change, compared as a metric of its own.
         symmetry: the share of crystals that end in the space group of their reference (within 0.05 Å) is a metric, too.
+        enthalpy: whether the differences are of enthalpies, at each crystal's pressure.
         statistics: of the differences, as `tasks.kinds.energy_differences` has them; `own_minimum` is not among them.
     """
 
@@ -110,6 +112,7 @@ class RelaxedStructuresParameters(Parameters):
     rmsd_of: ComparedAtoms = later("all")
     extent: Extent | None = later(None)
     symmetry: bool = later(False)
+    enthalpy: bool = later(False)
     statistics: tuple[Statistic, ...] = later(())
 
     @model_validator(mode="after")
@@ -134,8 +137,9 @@ class RelaxedStructures:
 
     name: str = "relaxed_structures"
     observe_version: int = 1
-    # Since 2 the items have the distances of those that did not converge; since 3 space groups are found within 0.05 Å.
-    measure_version: int = 3
+    # Since 2 the items have the distances of those that did not converge; since 3 space groups are found within 0.05 Å;
+    # since 4 each of the different lattice constants counts once, and what did not converge is also by group.
+    measure_version: int = 4
     parameters: type[Parameters] = RelaxedStructuresParameters
     traits: Traits = Traits(
         title="relaxed structures",
@@ -149,6 +153,7 @@ class RelaxedStructures:
             KindMetric("mae", "Mean absolute error", scored=True),
             KindMetric("*_mae", scored=True),
             KindMetric("*lowest_found_percent", "Groups whose lowest member is found", "%", Better.HIGHER),
+            KindMetric("*ranking_error", "Lowest or highest member not found", ""),
             KindMetric("*r2", "Coefficient of determination R²", "", Better.HIGHER),
             KindMetric("*spearman", "Rank correlation in a group (Spearman's ρ)", "", Better.HIGHER),
             KindMetric("rmse", "Root mean square error"),
@@ -210,6 +215,8 @@ class RelaxedStructures:
             self.free_cells(dataset.structures, parameters),
         )
         level = dataset.label_set(label_set)
+        if parameters.enthalpy:
+            ends = with_enthalpies(ends, dataset.structures)
         items = relaxed_items(
             ends,
             dataset,
@@ -226,7 +233,9 @@ class RelaxedStructures:
                 continue  # the sites have no freedom: the cell alone is compared
             metrics[average.name] = metric_of(average, dataset.baselines(level), dataset.card.full_name)
             members = average.counts > 0
-            if not average.root and average.baseline is not None:
+            if average.name == NOT_CONVERGED:  # one that failed has not converged
+                average = average._replace(sums=np.where(np.isfinite(average.sums), average.sums, 1.0))
+            if not average.root and (average.baseline is not None or average.name == NOT_CONVERGED):
                 parts += parts_by_group([average.over(members)], np.array(items.group)[members].tolist())
         if parameters.symmetry:
             metrics |= kept_symmetry(ends, dataset, level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,33 @@ def test_the_extent_of_a_cell_by_hand(extent: str, unit: str, error: float) -> N
     assert metric.value == pytest.approx(by_hand[extent], abs=1e-6)
     failed = relax(relaxation_set([start], [reference]), extent=extent, relaxation={**TIGHT, "max_steps": 1})
     assert failed.metrics[f"{extent}_mae"].charged == pytest.approx(10 * error)
+
+
+def test_different_lattice_constants_count_once_each() -> None:
+    """As ML-PEG counts them: of a cubic crystal one, of a hexagonal one a and c."""
+    starts = [bulk("Cu", cubic=True, a=3.8), bulk("Zn", "hcp", a=2.7, c=5.3)]
+    references = [bulk("Cu", cubic=True, a=3.6), bulk("Zn", "hcp", a=2.6, c=5.0)]
+    still = InProcessCalculator(Constant())
+    metric = relax(relaxation_set(starts, references), still, extent="lattice_constant").metrics["lattice_constant_mae"]
+    assert metric.value == metric.baseline == pytest.approx((0.2 + 0.1 + 0.3) / 3)
+
+
+def test_differences_of_enthalpies() -> None:
+    """At 50 GPa, E + p V of the compressed crystal."""
+    pressed = {"pressure_gpa": np.array([50.0])}
+    dataset = relaxation_set([crystal()], differences=[difference(1.0, 1.0)], conditions=pressed)
+    energy, enthalpy = (relax(dataset, enthalpy=e).items.columns["predicted"][1] for e in (False, True))
+    end = np.linalg.det(observe([crystal()], conditions=pressed).arrays["cell"][0])
+    assert enthalpy - energy == pytest.approx(50.0 * units.GPa * end)
+
+
+def test_what_did_not_converge_by_group() -> None:
+    """Of group a the start is relaxed already; in b one step is too few."""
+    dataset = relaxation_set([by_ase(bulk("Cu", cubic=True), **FULL), crystal()], [crystal(), crystal()])
+    dataset = replace(dataset, table=dataset.table.model_copy(update={"group": ("a", "b")}))
+    found = relax(dataset, relaxation={"optimizer": "BFGS", "fmax": 1e-3, "max_steps": 1}).parts
+    shares = {part.name: part.value for part in found if part.metric == "not_converged_percent"}
+    assert shares == {"a": 0.0, "b": 100.0}
 
 
 def test_relaxed_energies_have_an_order() -> None:
