@@ -24,7 +24,7 @@ LABEL org.lambench.stage="build"
 COPY . /src
 RUN python3 -m venv /opt/venv \
  && if ls /src/wheels/*.whl >/dev/null 2>&1; then offline="--no-index --find-links /src/wheels"; fi \
- && /opt/venv/bin/pip install --no-cache-dir $offline "/src[conductivity,proteins]"
+ && /opt/venv/bin/pip install --no-cache-dir $offline "/src[conductivity,learning,proteins]"
 
 # Run it with the engine's socket, and with the run directory at the same path as on the host, since the engine mounts
 # parts of it into the submissions' containers:

@@ -42,7 +42,7 @@ if [ "${names[*]}" = judge ]; then
 import tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
 extras = project["optional-dependencies"]
-print(*project["dependencies"], *extras["conductivity"], *extras["proteins"], "setuptools", sep="\n")
+print(*project["dependencies"], *extras["conductivity"], *extras["proteins"], *extras["learning"], "setuptools", sep="\n")
 END
     wheels=$(usable "$work/requirements.txt")
     mkdir "$work/judge"
