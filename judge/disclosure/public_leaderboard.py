@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from judge.disclosure.public_curves import is_hidden
+from judge.disclosure.public_learning import public_learned
 from judge.disclosure.redaction import cut, public_result, public_submission, rounded, score_digits
 from judge.ranking.leaderboard import Leaderboard, Robustness, Row, TaskLine
 from scoring import Node, RawMetric, Term
@@ -138,7 +139,9 @@ def _one_run(task: str, runs: Sequence[Term], absent: float | None) -> Term:
 def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
     if line.result is None:
         return line
-    return replace(line, result=public_result(line.result, hidden=is_hidden(line, public)))
+    hidden = is_hidden(line, public)
+    shown = public_result(line.result, hidden=hidden)
+    return replace(line, result=public_learned(line.result, shown, line.task) if hidden else shown)
 
 
 def _public_robustness(robustness: Robustness, runs: HiddenRuns) -> Robustness:

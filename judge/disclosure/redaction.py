@@ -31,6 +31,7 @@ from submissions.records import Submission
 from tasks.datasets.card import Card, DatasetError
 from tasks.datasets.dataset import read_card
 from tasks.kinds.registry import KINDS
+from tasks.learning.learning_curve import SPREAD
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.probe_errors import is_probe
 
@@ -46,6 +47,8 @@ _FORMATS = tuple(f".{max(digits - 1, 0)}e" for digits in range(18))  # by digits
 
 # The words of `sandbox.evidence.exit_words`. The submission chooses the number.
 _EXIT_STATUS = re.compile(r"exit status -?\d+")
+# Spreads over the few seeds of trainings, each of many frames.
+_OVER_SEEDS = frozenset(SPREAD.format(stem) for stem in ("force", "energy"))
 # Verdicts whose sentences quote text from the image.
 _OF_THE_IMAGE = frozenset({Verdict.IMAGE_INVALID, Verdict.POLICY_VIOLATION})
 
@@ -78,7 +81,7 @@ def tells_of_single_labels(result: Result, card: Card | None, today: date) -> bo
         card: None if it cannot be read.
     """
     labelled = KINDS.traits(result.kind).labelled and (card is None or bool(card.label_sets))
-    sizes = (metric.n_items for name, metric in result.metrics.items() if not is_probe(name))
+    sizes = (m.n_items for name, m in result.metrics.items() if not (is_probe(name) or name in _OVER_SEEDS))
     return labelled and any(0 < n < LEAST_ITEMS for n in sizes) and not is_public(card, today)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 from markupsafe import Markup
 
 from judge.disclosure.public_curves import is_hidden
+from judge.disclosure.public_learning import FailedTrainings, failed_trainings, without_trainings
 from judge.disclosure.redaction import cut
 from judge.pages.breakdowns import Breakdown, breakdowns_of
 from judge.ranking.leaderboard import Row, TaskLine
@@ -65,6 +66,7 @@ class TaskSection(NamedTuple):
         failed: the number of failed items and of all items, as text.
         provenance: the facts that differ from those of the model's other tasks.
         hidden: whether the data set is hidden.
+        notes: but those about failed trainings.
     """
 
     line: TaskLine
@@ -76,6 +78,8 @@ class TaskSection(NamedTuple):
     breakdowns: tuple[Breakdown, ...]
     provenance: Facts
     hidden: bool
+    notes: Mapping[str, str]
+    failed_trainings: tuple[FailedTrainings, ...]
 
 
 class DomainTasks(NamedTuple):
@@ -106,6 +110,8 @@ def domains_of(row: Row, provenance: Mapping[str, Facts], public: Collection[str
             breakdowns_of(line.result),
             provenance.get(line.task.name, {}),
             is_hidden(line, public),
+            without_trainings(notes := line.result.notes if line.result is not None else {}),
+            failed_trainings(notes),
         )
         by_domain.setdefault(line.task.domain, []).append(section)
     return tuple(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from judge.figures.elements import elements_figure
 from judge.pages.tasks.hidden_public_gap import gaps
 from judge.pages.tasks.kind_text import kind_text
+from judge.pages.tasks.learning_section import learning_section, trained_alone
 from judge.pages.tasks.run_figures import run_figures
 from judge.pages.tasks.task_card import data_set, known_labels, overlap, task_parameters
 from judge.pages.tasks.task_ranking import Shares, ranking
@@ -84,7 +85,8 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
     names = _scored(task, shares)
     metrics = _metrics(board, index, names)
     column = next((column for column in frame.columns if column.key == key), None)
-    groups = ranking(board, index, shares, names, lower=column is None or column.lower_is_better)
+    ranked = ranking(board, index, shares, names, lower=column is None or column.lower_is_better)
+    groups = trained_alone(ranked)
     runs = run_figures(frame, task, groups)
     page = frame.draw(
         "task.html",
@@ -96,6 +98,8 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
         column=column,
         scored=tuple(metric for metric in metrics if metric.scored),
         groups=groups,
+        n_ok=sum(row.tasks[index].ok for row in board.rows),
+        learning=learning_section(frame, task, ranked),
         label_sets=known_labels(board.rows, index),
         metrics=metrics,
         equals=_equal_references(board, index),

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from judge.disclosure.public_learning import learns
 from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
 from judge.view.score_display import known, uncertainty_of
 from judge.view.score_shares import TaskScore
@@ -57,7 +58,7 @@ class TaskRank(NamedTuple):
 
 
 class RankGroup(NamedTuple):
-    """Models that are compared with one another; `hardware` is empty if the task is not timed."""
+    """Models that are compared with one another; `hardware` is empty if it makes no difference to the task."""
 
     hardware: str
     lines: tuple[TaskRank, ...]
@@ -87,7 +88,7 @@ class RankGroup(NamedTuple):
 def ranking(
     board: Leaderboard, index: int, shares: Shares, metrics: Sequence[str], *, lower: bool
 ) -> tuple[RankGroup, ...]:
-    """The models in the task of that index, best first, without a value last; times by hardware class.
+    """The models in the task of that index, best first, without a value last; by hardware class where it matters.
 
     Args:
         metrics: the names of the metrics that are scored in this task.
@@ -130,8 +131,12 @@ def _raw(board: Leaderboard, row: Row, line: TaskLine, key: str, metrics: Sequen
 
 
 def _hardware(line: TaskRank) -> str:
-    """The hardware class of a timed result; empty if the task is not timed or the model has no value."""
-    if not line.line.task.traits.times or line.value is None or line.line.result is None:
+    """The hardware class of a timed result, or of trainings, which have equal times.
+
+    Empty if the task is neither, or if the model has no value.
+    """
+    matters = line.line.task.traits.times or learns(line.line.task)
+    if not matters or line.value is None or line.line.result is None:
         return ""
     return line.line.result.provenance.origin.hardware
 
