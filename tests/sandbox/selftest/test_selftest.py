@@ -31,7 +31,7 @@ from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.session import run_session
 from tests.selftested import Selftested
 
-pytestmark = [pytest.mark.together("selftest"), pytest.mark.timeout(600)]  # the first waits for all attacks
+pytestmark = [pytest.mark.together("selftest"), pytest.mark.timeout(1200)]  # the first waits for all attacks
 docker_only = pytest.mark.docker
 BY_NAME = {attack.name: attack for attack in ATTACKS}
 
