@@ -21,6 +21,7 @@ class BenchmarkFacts(ReleasePart):
         kinds: of the tasks that measure it.
         importer: the format of `judge data import` that reads its files; empty: there is none.
         reason: what is missing, if it is not measured in full.
+        remark: what is done otherwise than by ML-PEG, to measure the same.
         measured: by metric, that of the judge's tasks which is it; a metric without one is not scored from a store. It
             is `metric`, `metric:group` over one group, or `1 - metric` for what is left to the whole; `dataset|` is
             before it if several data sets have it.
@@ -34,6 +35,7 @@ class BenchmarkFacts(ReleasePart):
     kinds: tuple[str, ...] = ()
     importer: str = ""
     reason: str = ""
+    remark: str = ""
     measured: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -74,6 +76,11 @@ class MlPegSlip(ReleasePart):
     text: Name
     corrected: Name
     as_published: AsPublished = AsPublished()
+
+    @property
+    def acts(self) -> bool:
+        """Whether it changes a score as published."""
+        return self.as_published != AsPublished()
 
 
 class Preset(ReleasePart):

@@ -19,7 +19,8 @@ Metrics are in the parameter `unit`: `mae` and `rmse`, or `<quantity>_mae` and `
 several quantities; MAE by group as parts. With a `tolerance`, `<quantity>_off_percent` is the share of items that are
 off by more, over all and by group (`<quantity>_off_percent:<group>`).
 
-A task may ask for more (`statistics`, `weighting`); each is named after its quantity, as `mae` is:
+A task may ask for more (`statistics`, `weighting`); each is named after its quantity, as `mae` is, but weighted means,
+which are over all quantities:
 
 | metric | what it is |
 | --- | --- |
@@ -189,7 +190,9 @@ class EnergyDifferences(AsksEachStructure):
         stated, limited = dataset.baselines(chosen), tolerance_quantity(parameters, quantities, where)
         metrics: dict[str, Metric] = {}
         parts: list[MetricPart] = []
-        for quantity, prefix in prefixes(quantities, where).items():
+        by_quantity = prefixes(quantities, where)
+        weighting = parameters.weighting if len(by_quantity) == 1 else None
+        for quantity, prefix in by_quantity.items():
             members = quantities == quantity
             columns[f"{prefix}count"] = members.astype(np.float64)
             mae, rmse = mean_errors(prefix, columns, parameters.unit)
@@ -205,7 +208,7 @@ class EnergyDifferences(AsksEachStructure):
                 parameters.statistics,
                 parameters.lowest,
                 parameters.highest,
-                parameters.weighting,
+                weighting,
                 parameters.soft_threshold,
             )
             found = statistics_of(of_quantity, asked, stated, metrics[rmse.name].failure_cost, where)
@@ -220,6 +223,14 @@ class EnergyDifferences(AsksEachStructure):
                 for share in shares_off(prefix, columns, groups, f"{where}.group"):
                     trivial = PERCENT * float(trivial_off[share.counts > 0].mean())
                     metrics[share.name] = share.metric(stated.get(share.name, trivial or None), PERCENT)
+        if weighting is None and parameters.weighting is not None:
+            members = np.ones(len(rows), np.bool_)
+            columns["count"] = members.astype(np.float64)
+            everything = QuantityRows("", rows, columns, groups, members, parameters.unit)
+            found = statistics_of(everything, Asked(weighting=parameters.weighting), stated, None, where)
+            metrics |= found.metrics
+            columns |= found.columns
+            parts += found.parts
         probes = probe_results(observation, dataset.frames, answer)
         notes = {"items in": parameters.unit, **probes.notes}
         items = items_of(rows, cause, columns, terms_of(rows))

@@ -201,8 +201,8 @@ class ReferenceGeometries(NamedTuple):
     def extent_errors(self, extent: Extent, cell: Float, chosen: Bool) -> Float:
         """(n,) the error of the extent of the crystals of `chosen` (n,), in its unit; NaN for others.
 
-        Of lattice constants it is the sum of the absolute errors of the different ones, of equal ones their mean. Else it
-        has a sign.
+        Of lattice constants it is the sum of the absolute errors of the different ones, of equal ones their mean; else
+        it has a sign.
         """
         chosen = chosen & self.geometries.known & free_cells(self.structures)
         errors = np.full(len(cell), np.nan)

@@ -1,11 +1,16 @@
-"""The page of ML-PEG: each of its benchmarks with its state, and its faults."""
+"""The page of ML-PEG: each of its benchmarks with its state, and its faults; and what its scores are made of."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from judge.pages import table_pages
 from judge.pages.text_pages import pages
 from scoring.ml_peg import load_facts
 from tests.judge.pages.page_reader import PageReader, page_frame
-from tests.world.board_records import SUITE
+from tests.world.board_records import SUITE, good_results, submission
 
 WORDS = {"full": "measured", "part": "in part", "no": "not measured"}
 
@@ -21,5 +26,27 @@ def test_each_benchmark_appears_with_its_state_and_the_reason() -> None:
         assert cells[2] == WORDS[benchmark.cover]
         assert cells[1] == benchmark.category
         assert cells[5].casefold().startswith(benchmark.reason.casefold())
+        assert benchmark.remark[1:] in cells[5]
     for slip in facts.slips:
         assert slip.text[1:] in page.words
+        assert slip.corrected[1:] in page.words
+
+
+def test_faults_say_whether_they_act() -> None:
+    html = pages(page_frame(SUITE))["ml-peg.html"].decode()
+    faults = html[html.index('id="slips-title"') :]
+    assert faults.count("<td>yes</td>") == sum(slip.acts for slip in load_facts().slips) == 2
+    assert faults.count("<td>no</td>") == len(load_facts().slips) - 2
+
+
+@pytest.mark.parametrize(
+    ("release", "words"), [("", "the error of the trivial model"), ("ml-peg", "that ML-PEG has published")]
+)
+def test_the_thresholds_that_a_suite_has(release: str, words: str) -> None:
+    """A suite that names a release of ML-PEG has its thresholds; else they are those of the trivial model."""
+    model = submission("A")
+    first = replace(SUITE.tasks[0], ml_peg="X23") if release else SUITE.tasks[0]
+    suite = replace(SUITE, ml_peg_release=release, tasks=(first, *SUITE.tasks[1:]))
+    page = PageReader(table_pages.pages(page_frame(suite, [model], good_results(model, 0.5)))["schemes.html"])
+    both = ("the error of the trivial model", "that ML-PEG has published")
+    assert [each in page.words for each in both] == [each == words for each in both]

@@ -145,21 +145,23 @@ def test_a_suite_that_names_the_release_has_its_thresholds_and_all_its_benchmark
 
 
 def test_groups_shares_and_data_sets_under_the_names_of_the_release() -> None:
-    """Ion-ion errors of PLA15 are a part, the ranking error of OC157 is what is left to the share that is found."""
+    """Ion-ion errors of PLA15 are a part; the minimum of Relastab is a share, convergence what is left to one."""
     proteins = replace(task("pla15", "energy_differences", "Molecules"), ml_peg="PLA15")
     triples = replace(task("oc157", "energy_differences", "Catalysis"), ml_peg="OC157")
+    cells = replace(task("relastab", "energy_differences", "Inorganic Materials"), ml_peg="Relastab")
     layers, chains = (
         replace(task(f"layers-{end}", "relaxed_structures", "Molecules"), ml_peg=LOW, dataset=f"{DATA}{end}@1")
         for end in ("", "-1d")
     )
-    suite = replace(SUITE, tasks=(proteins, triples, layers, chains), ml_peg_release="ml-peg")
+    suite = replace(SUITE, tasks=(proteins, triples, cells, layers, chains), ml_peg_release="ml-peg")
     ions = MetricPart("group", "ion-ion", "mae", 25.25, "kcal/mol", 4, 0)
     failed = MetricPart("group", "ion-neutral", "mae", 0.5, "kcal/mol", 4, 1)
     parts = result(A, proteins, {"mae": error(0.5, "kcal/mol")}).model_copy(update={"parts": (ions, failed)})
     found = Metric(75.0, "%", 8, 0, 75.0)
     given = [
         parts,
-        result(A, triples, {"mae": error(0.5, "eV"), "lowest_found_percent": found}),
+        result(A, triples, {"mae": error(0.5, "eV"), "ranking_error": Metric(0.25, "", 8, 0, 0.25)}),
+        result(A, cells, {"fe_lowest_found_percent": found}),
         result(A, layers, {"mae": error(0.025, "eV"), "not_converged_percent": Metric(0.5, "%", 9, 0, 0.5)}),
         result(A, chains, {"mae": error(0.02, "eV")}),
     ]
@@ -170,6 +172,7 @@ def test_groups_shares_and_data_sets_under_the_names_of_the_release() -> None:
     assert of_pla15("Ion-Ion MAE").value == pytest.approx(0.5)
     assert of_pla15("Ion-Neutral MAE").value == 0.0  # one of its items failed
     assert below(overall, "Surfaces", "OC157", "Ranking Error").value == pytest.approx(0.75)
+    assert below(overall, "Defects", "Relastab", "Global Min Fe").value == pytest.approx(0.75)
     of_low = partial(below, overall, "Bulk Crystals", LOW)
     assert of_low("Energy MAE (2D)").value == pytest.approx(0.5)
     assert of_low("Energy MAE (1D)").value == pytest.approx(1.0)

@@ -248,6 +248,19 @@ def test_stated_weights() -> None:
         KIND.measure(energies, differences(*without), parameters, None)
 
 
+def test_wtmad2_is_over_the_sets_of_all_quantities() -> None:
+    """As GSCDB is imported, where each set is a quantity and a group."""
+    stated = (("A", 1.0), ("A", 3.0), ("B", -10.0))
+    rows = [row(f"r{k}", e * KCAL, (1, k), group=s, quantity=s) for k, (s, e) in enumerate(stated)]
+    asked = EnergyDifferencesParameters(unit="kcal/mol", weighting="wtmad2")
+    measured = KIND.measure(observed(np.array([1.5, 3.0, -8.0]) * KCAL), differences(*rows), asked, None)
+    assert set(measured.metrics) == {"a_mae", "a_rmse", "b_mae", "b_rmse", "wtmad2"}
+    assert measured.metrics["wtmad2"].value == pytest.approx(56.84 * (0.5 / 2 + 2.0 / 10) / 3, rel=1e-6)
+    total = [c for c in KIND.contributions(measured.items, measured.metrics) if c.metric == "wtmad2"]
+    assert len(total) == 1
+    assert total[0].sums.sum() / 3 == pytest.approx(measured.metrics["wtmad2"].value)
+
+
 def test_the_lowest_of_alternatives_takes_part(tmp_path: Path) -> None:
     """Of gas conformers, say; one that fails may be the lowest, so that the item fails."""
     structures: list[Atoms] = []

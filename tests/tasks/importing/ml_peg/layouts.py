@@ -60,13 +60,15 @@ def x23(folder: Path) -> None:
 
 def cposs209(folder: Path) -> None:
     root = folder / "CPOSS209_lattice_energy"
-    text(root / "list", "water\n")
-    for name in ("crystal_data_ACR01_PsiCrys", "crystal_data_ACR02_PsiCrys"):
-        poscar(root / "water" / name, ICE)
-    for name in ("gas_a", "gas_b"):
-        poscar(root / "water" / name, BOX)
-    text(root / "water" / "nmol", "2\n1\n")
-    text(root / "water" / "lattice_energies.txt", "-59.0\n-57.5\n")
+    systems = {"water": "ACR", "carba": "CBZ", "fena": "FEA", "drug": "XYZ"}
+    text(root / "list", "\n".join(systems) + "\n")
+    for system, code in systems.items():
+        for k in (1, 2):
+            poscar(root / system / f"crystal_data_{code}0{k}_PsiCrys", ICE)
+        for name in ("gas_a", "gas_b"):
+            poscar(root / system / name, BOX)
+        text(root / system / "nmol", "2\n1\n")
+        text(root / system / "lattice_energies.txt", "-59.0\n-57.5\n")
 
 
 def gscdb(folder: Path) -> None:
@@ -335,9 +337,10 @@ def vacancies(folder: Path) -> None:
 
 
 def relastab(folder: Path) -> None:
-    for name, energy in (("a", -10.0), ("b", -12.5), ("c", -11.0)):
-        crystal = bulk("Fe", cubic=True)
-        with_head(folder / "Relastab" / "Fe" / f"{name}.poscar", crystal, f"Fe cell of energy {energy}")
+    for subset in ("fe", "cawo4"):
+        for name, energy in (("a", -10.0), ("b", -12.5), ("c", -11.0)):
+            crystal = bulk("Fe", cubic=True)
+            with_head(folder / "Relastab" / subset / f"{name}.poscar", crystal, f"a cell of energy {energy}")
 
 
 def silicon(folder: Path) -> None:
