@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from judge.disclosure.public_curves import is_hidden
+from judge.disclosure.public_curves import HIDDEN_DIGITS, is_hidden
 from judge.disclosure.public_learning import PublicTraining, SeedErrors, public_trainings
 from judge.figures.figure import Cell
 from judge.figures.names import model_names
@@ -14,6 +14,7 @@ from judge.view.page_context import Frame
 from tasks.suites.suite import Task
 
 ALL_ATOMS = "all atoms"
+SHOWN_DIGITS = 3
 MILLI = 1000.0  # figures show meV/Å and meV/atom
 HIDDEN = (
     " For a hidden data set only means over all atoms are shown, to two digits: no spread over seeds, and no element."
@@ -69,6 +70,11 @@ def learned_by(frame: Frame, row: Row, kind: str) -> list[LearnedModel]:
 def any_hidden(frame: Frame, models: Iterable[LearnedModel]) -> str:
     """What is said of hidden data sets; empty if no data set is hidden."""
     return HIDDEN if any(is_hidden(model.line, frame.sources.public) for model in models) else ""
+
+
+def digits_of(frame: Frame, model: LearnedModel) -> int:
+    """The significant digits of a model's errors in a plot."""
+    return HIDDEN_DIGITS if is_hidden(model.line, frame.sources.public) else SHOWN_DIGITS
 
 
 def error_of(training: PublicTraining, stem: str, symbol: str = "") -> SeedErrors | None:

@@ -23,20 +23,24 @@ def cells_plot(
     rows: Sequence[str],
     columns: Sequence[str],
     values: Sequence[Sequence[float | None]],
+    digits: int = 3,
 ) -> SmallPlot:
     """The matrix of `values`, in rows from the top; a cell without a value is empty.
 
     Args:
         sides: titles of the axes of rows and of columns.
+        digits: significant digits of the numbers.
     """
-    traces = [_row(name, index, columns, row) for index, (name, row) in enumerate(zip(rows, values, strict=True))]
+    traces = [
+        _row(name, index, columns, row, digits) for index, (name, row) in enumerate(zip(rows, values, strict=True))
+    ]
     x = axis(sides[1], type="category", categoryarray=list(columns), range=[-0.5, len(columns) - 0.5], showgrid=False)
     places = {"tickvals": list(range(len(rows))), "ticktext": list(rows)}
     y = axis(sides[0], **places, range=[len(rows) - 0.5, -0.5], showgrid=False, zeroline=False)
     return SmallPlot(title, x, y, traces)
 
 
-def _row(name: str, index: int, columns: Sequence[str], row: Sequence[float | None]) -> Trace:
+def _row(name: str, index: int, columns: Sequence[str], row: Sequence[float | None], digits: int) -> Trace:
     return {
         "type": "bar",
         "name": name,
@@ -45,7 +49,7 @@ def _row(name: str, index: int, columns: Sequence[str], row: Sequence[float | No
         "base": index - _HEIGHT / 2,
         "width": _WIDTH,
         "marker": {"color": [0.0 if value is None else value for value in row], "coloraxis": "coloraxis"},
-        "text": ["" if value is None else number(value) for value in row],
+        "text": ["" if value is None else number(value, digits) for value in row],
         "textposition": "inside",
         "insidetextanchor": "middle",
         "textangle": 0,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from judge.disclosure.public_curves import PUBLIC_DIGITS
 from judge.figures.figure import Cell, Figure, Heading, axis
-from judge.figures.learning import LearnedModel, any_hidden, error_of, learned_by, milli, numbers, sizes_of
+from judge.figures.learning import LearnedModel, any_hidden, digits_of, error_of, learned_by, milli, numbers, sizes_of
 from judge.figures.learning_curves import SEEDS
 from judge.figures.names import shortened
 from judge.figures.number_cells import cells_plot, colour_range
@@ -53,11 +53,11 @@ def _figure(frame: Frame, models: Sequence[LearnedModel], key: str, title: str, 
     plots: list[SmallPlot] = []
     for model in models:
         before = f"{model.name}: " if len(models) > 1 else ""
-        plots += [_cells(model, size, before) for size in sizes_of(model.trainings)]
+        plots += [_cells(model, size, before, digits_of(frame, model)) for size in sizes_of(model.trainings)]
         plots += _similar(model, before)
     values = [milli(error.mean) for m in models for t in m.trainings if (error := error_of(t, FORCE))]
     grid = grid_of(plots[:MOST_PLOTS], row_height=_ROW_HEIGHT)
-    similarity = [value for model in models for value in similarity_by_window(model).values()]
+    similarity = [plot for model in models for plot in _similar(model, "")]
     what = "Errors by stretch of time"
     errors = (Heading("Force MAE", UNITS[FORCE]), Heading("Its standard error", UNITS[FORCE]))
     return Figure(
@@ -89,18 +89,18 @@ def similarity_by_window(model: LearnedModel) -> dict[str, float]:
     return {part.name: part.value for part in parts if part.metric == SIMILARITY and part.value is not None}
 
 
-def _cells(model: LearnedModel, size: int, before: str) -> SmallPlot:
+def _cells(model: LearnedModel, size: int, before: str, digits: int) -> SmallPlot:
     errors = errors_by_window(model, size)
     starts = sorted({window.start for window in errors})
     lengths = sorted({window.stop - window.start for window in errors})
     values = [[milli(errors.get(Window(start, start + length))) for length in lengths] for start in starts]
     rows, columns = ([f"{share} %" for share in shares] for shares in (starts, lengths))
-    return cells_plot(f"{before}{count(size, 'frame')}", ("start", "length"), rows, columns, values)
+    return cells_plot(f"{before}{count(size, 'frame')}", ("start", "length"), rows, columns, values, digits)
 
 
 def _similar(model: LearnedModel, before: str) -> list[SmallPlot]:
     values = similarity_by_window(model)
-    if not values:
+    if len({*values.values()}) < 2:  # to the digits of hidden data they may all be equal
         return []
     trace = {
         "type": "scatter",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from judge.disclosure.public_curves import PUBLIC_DIGITS
 from judge.disclosure.public_learning import PublicTraining, elements_in, seedless
 from judge.figures.figure import Cell, Figure, Heading
-from judge.figures.learning import ALL_ATOMS, LearnedModel, any_hidden, error_of, learned_by, milli, numbers
+from judge.figures.learning import ALL_ATOMS, LearnedModel, any_hidden, digits_of, error_of, learned_by, milli, numbers
 from judge.figures.learning_curves import SEEDS
 from judge.figures.names import shortened
 from judge.figures.number_cells import AROUND, CELL, cells_plot, colour_range
@@ -55,7 +55,9 @@ def _figure(frame: Frame, models: Sequence[LearnedModel], key: str, title: str, 
     plots: list[SmallPlot] = []
     for model in models:
         before = f"{model.name}: " if len(models) > 1 else ""
-        plots += [_cells(model, symbol, before) for symbol in ("", *elements_in(model.trainings))]
+        plots += [
+            _cells(model, symbol, before, digits_of(frame, model)) for symbol in ("", *elements_in(model.trainings))
+        ]
     drawn = plots[:MOST_PLOTS]
     values = [
         milli(error.mean)
@@ -88,7 +90,7 @@ def _figure(frame: Frame, models: Sequence[LearnedModel], key: str, title: str, 
     )
 
 
-def _cells(model: LearnedModel, symbol: str, before: str) -> SmallPlot:
+def _cells(model: LearnedModel, symbol: str, before: str, digits: int) -> SmallPlot:
     names = short_names_of(model)
     sets = list(dict.fromkeys(members_of(each) for each in model.trainings))
     asked = {each.molecule for each in model.trainings}
@@ -100,7 +102,8 @@ def _cells(model: LearnedModel, symbol: str, before: str) -> SmallPlot:
     }
     values = [[errors.get((members, group)) for group in unseen] for members in sets]
     title = f"{before}force on {symbol}" if symbol else f"{before}{ALL_ATOMS}"
-    return cells_plot(title, ("learned from", "unseen molecule"), sets, [names[group] for group in unseen], values)
+    columns = [names[group] for group in unseen]
+    return cells_plot(title, ("learned from", "unseen molecule"), sets, columns, values, digits)
 
 
 def _rows(model: LearnedModel) -> list[tuple[Cell, ...]]:

@@ -12,7 +12,7 @@ from judge.figures.learning import learned_models
 from judge.figures.learning_curves import learning_curves
 from judge.figures.time_windows import window_figures
 from judge.figures.unseen_molecules import molecule_figures
-from judge.pages.tasks.saibench_findings import Finding, findings_of
+from judge.pages.tasks.saibench_findings import PaperFinding, findings_of
 from judge.pages.tasks.task_ranking import RankGroup, TaskRank
 from judge.ranking.leaderboard import Row, TaskLine
 from judge.view.page_context import Frame
@@ -70,7 +70,7 @@ class LearningSection(NamedTuple):
     folded: tuple[Figure, ...]
     failed: tuple[FailedOfModel, ...]
     best: Row | None
-    findings: tuple[Finding, ...]
+    findings: tuple[PaperFinding, ...]
     zero_shot: tuple[ZeroShotLine, ...]
     most: int
 

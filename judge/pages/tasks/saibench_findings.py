@@ -1,7 +1,8 @@
 """What SAIBench found (arXiv:2308.05999), beside what the trainings of one model found: pure functions.
 
 SAIBench states most findings in words. Each finding here says which numbers are compared. A finding is not measured if
-the task lacks one of the trainings that it is about, or if a training left no model with any seed.
+the task lacks one of the trainings that it is about, if a training left no model with any seed, or if two numbers that
+must be told apart are equal in the digits that are public.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Agreement(StrEnum):
     UNKNOWN = "not measured"
 
 
-class Finding(NamedTuple):
+class PaperFinding(NamedTuple):
     """A finding of SAIBench beside ours.
 
     Args:
@@ -66,9 +67,9 @@ Answer = tuple[str, bool] | None
 """Our numbers in words, and whether they agree; None if they are not known."""
 
 
-def findings_of(model: LearnedModel) -> tuple[Finding, ...]:
+def findings_of(model: LearnedModel) -> tuple[PaperFinding, ...]:
     """The findings about the kind of the model's task."""
-    by_kind: Mapping[str, Callable[[LearnedModel], tuple[Finding, ...]]] = {
+    by_kind: Mapping[str, Callable[[LearnedModel], tuple[PaperFinding, ...]]] = {
         SampleEfficiency.name: sample_findings,
         TimeExtrapolation.name: time_findings,
         CrossMolecule.name: molecule_findings,
@@ -77,13 +78,13 @@ def findings_of(model: LearnedModel) -> tuple[Finding, ...]:
     return find(model) if find else ()
 
 
-def _finding(paper: str, meaning: str, answer: Answer) -> Finding:
+def _finding(paper: str, meaning: str, answer: Answer) -> PaperFinding:
     if answer is None:
-        return Finding(paper, meaning, "", Agreement.UNKNOWN)
-    return Finding(paper, meaning, answer[0], Agreement.AGREES if answer[1] else Agreement.DIFFERS)
+        return PaperFinding(paper, meaning, "", Agreement.UNKNOWN)
+    return PaperFinding(paper, meaning, answer[0], Agreement.AGREES if answer[1] else Agreement.DIFFERS)
 
 
-def sample_findings(model: LearnedModel) -> tuple[Finding, ...]:
+def sample_findings(model: LearnedModel) -> tuple[PaperFinding, ...]:
     """Those about learning curves."""
     force, energy = (
         {t.training.n_frames: v for t in model.trainings if (v := _mean(t, stem)) is not None}
@@ -139,18 +140,21 @@ def late_gain(force: Errors) -> Answer:
     if len(known) < len(wanted):
         return None
     late, early = known[0] - known[1], known[2] - known[3]
+    if late == early:
+        return None
     return f"{number(late)} against {number(early)} meV/Å", late < early
 
 
 def lowest_on_hydrogen(by_element: Mapping[str, float]) -> Answer:
     """Whether hydrogen has the lowest error [meV/Å]."""
-    if "H" not in by_element or len(by_element) < 2:
+    lowest = min(by_element.values(), default=0.0)
+    if "H" not in by_element or len(by_element) < 2 or _tied(by_element, lowest):
         return None
     words = ", ".join(f"{symbol} {number(value)}" for symbol, value in by_element.items())
     return f"{words} meV/Å", min(by_element, key=lambda symbol: by_element[symbol]) == "H"
 
 
-def time_findings(model: LearnedModel) -> tuple[Finding, ...]:
+def time_findings(model: LearnedModel) -> tuple[PaperFinding, ...]:
     """Those about stretches of time."""
     few, many = (_known(errors_by_window(model, size)) for size in (FEW, MANY))
     similarity = list(similarity_by_window(model).values())
@@ -177,6 +181,8 @@ def extreme(errors: Mapping[Window, float], expected: Window, which: Callable[..
     if expected not in errors or len(errors) < 2:
         return None
     chosen = which(errors, key=lambda window: errors[window])
+    if _tied(errors, errors[chosen]):
+        return None
     words = f"{chosen.label} with {number(errors[chosen])} meV/Å"
     if chosen != expected:
         words += f"; {expected.label} has {number(errors[expected])}"
@@ -199,7 +205,7 @@ def longer_is_better(few: Mapping[Window, float], many: Mapping[Window, float]) 
     pairs = [(size, a, b, errors) for size, errors in ((FEW, few), (MANY, many)) for a, b in _neighbours(errors)]
     expected = [each for each in pairs if (each[0], each[1].start) != (FEW, 15)]
     excepted = [each for each in pairs if (each[0], each[1].start) == (FEW, 15)]
-    if not expected or not excepted:
+    if not expected or not excepted or any(errors[a] == errors[b] for _, a, b, errors in pairs):
         return None
     better = sum(errors[b] < errors[a] for _, a, b, errors in expected)
     broken = any(errors[b] >= errors[a] for _, a, b, errors in excepted)
@@ -211,11 +217,13 @@ def not_steady(similarity: Sequence[float]) -> Answer:
     """Whether the similarity falls anywhere."""
     if len(similarity) < 3:
         return None
-    words = ", ".join(number(value, 4) for value in similarity)
-    return words, any(later < earlier for earlier, later in pairwise(similarity))
+    falls = any(later < earlier for earlier, later in pairwise(similarity))
+    if not falls and len({*similarity}) < len(similarity):
+        return None
+    return ", ".join(number(value, 4) for value in similarity), falls
 
 
-def molecule_findings(model: LearnedModel) -> tuple[Finding, ...]:
+def molecule_findings(model: LearnedModel) -> tuple[PaperFinding, ...]:
     """Those about unseen molecules."""
     groups = {short: group for group, short in short_names_of(model).items()}
     by_molecule = _by_molecule(model.trainings)
@@ -242,6 +250,8 @@ def easiest_and_hardest(by_molecule: Mapping[str, float]) -> Answer:
     if not {*EASIEST, HARDEST} <= by_molecule.keys():
         return None
     order = sorted(by_molecule, key=lambda group: by_molecule[group])
+    if by_molecule[order[1]] == by_molecule[order[2]] or _tied(by_molecule, by_molecule[order[-1]]):
+        return None
     words = ", ".join(f"{group} {number(by_molecule[group])}" for group in order)
     return f"{words} meV/Å", set(order[:2]) == set(EASIEST) and order[-1] == HARDEST
 
@@ -251,6 +261,8 @@ def best_member(relative: Mapping[str, float], expected: str) -> Answer:
     if expected not in relative or len(relative) < 2:
         return None
     best = min(relative, key=lambda group: relative[group])
+    if _tied(relative, relative[best]):
+        return None
     words = f"{best} with {number(relative[best], 2)}"
     if best != expected:
         words += f"; {expected} has {number(relative[expected], 2)}"
@@ -314,6 +326,11 @@ def _mean(training: PublicTraining, stem: str, symbol: str = "") -> float | None
     error = error_of(training, stem, symbol)
     value = milli(error.mean) if error else None
     return value if value is not None and math.isfinite(value) else None
+
+
+def _tied(values: Mapping[Any, float], value: float) -> bool:
+    """Whether more than one of the values is this one."""
+    return sum(each == value for each in values.values()) > 1
 
 
 def _average(values: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from ase import Atoms
@@ -28,7 +28,7 @@ from submissions.records import Submission
 from submissions.store.interface import Store
 from tasks.datasets.card import Table
 from tasks.datasets.dataset import Dataset, save_dataset
-from tasks.kind import Observation, Parameters
+from tasks.kind import Kind, Observation, Parameters
 from tasks.kinds.cross_molecule import MOLECULES, CrossMoleculeParameters
 from tasks.kinds.learned_models import zero_shot_frames
 from tasks.kinds.registry import KINDS
@@ -53,6 +53,10 @@ Noise = Callable[[Training], float]
 """The size of the errors of forces [eV/Å] that a training leaves."""
 
 
+class LearningKind(Learning, Kind, Protocol):
+    """A kind whose models are trained."""
+
+
 class MadeModel(NamedTuple):
     """A model whose errors are made.
 
@@ -71,7 +75,7 @@ class MadeModel(NamedTuple):
 def learned_noise(training: Training) -> float:
     """Falls with the number of frames, and with the end and the length of the stretch."""
     window = 1.6 - 0.5 * training.stop - 0.5 * (training.stop - training.start)
-    return 0.5 * (200 / training.n_frames) ** 0.6 * window
+    return float(0.5 * (200 / training.n_frames) ** 0.6 * window)
 
 
 MODELS = (
@@ -97,30 +101,30 @@ def trajectory(n_frames: int, *shorts: str) -> Dataset:
     return replace(dataset, table=Table(id=ids, group=tuple(groups), cluster=ids))
 
 
-def measured(model: MadeModel, kind: Learning, dataset: Dataset, parameters: Parameters) -> Measurement:
+def measured(model: MadeModel, kind: LearningKind, dataset: Dataset, parameters: Parameters) -> Measurement:
     """What the kind measures of a made model."""
-    labels = dataset.labels()
-    assert labels.energy is not None
-    assert labels.forces is not None
+    energies, truth = dataset.labels().energy, dataset.labels().forces
+    assert energies is not None
+    assert truth is not None
 
     def answer(chosen: np.ndarray, noise: float, seed: int) -> Observation:
         rng, atoms = np.random.default_rng(seed), dataset.frames.atom_indices(chosen)
         light = np.where(dataset.frames.numbers[atoms] == 1, 0.5, 1.0)[:, None]  # errors on hydrogen are smaller
-        forces = labels.forces[atoms] + noise * light * rng.normal(size=(len(atoms), 3))
-        energy = labels.energy[chosen] + noise * rng.normal(size=len(chosen))
+        forces = truth[atoms] + noise * light * rng.normal(size=(len(atoms), 3))
+        energy = energies[chosen] + noise * rng.normal(size=len(chosen))
         answers = Predictions(energy, forces, None, np.zeros(len(chosen), np.int8))
         return Observation(answers.arrays(("energy", "forces")))
 
     if model.noise is None:
         asked = zero_shot_frames(dataset.frames, N_ASKED)
-        return kind.measure(answer(asked, 0.3, 0), dataset, parameters, None)  # type: ignore[attr-defined]
+        return kind.measure(answer(asked, 0.3, 0), dataset, parameters, None)
     parts: dict[str, Observation | FailedTraining] = {}
     for training in kind.trainings(parameters):
         asked, seed = training_frames(dataset, training).asked, zlib.crc32(training.name.encode())
         parts[training.name] = answer(asked, model.noise(training) * (1 + 0.05 * training.seed), seed)
         if training.name in model.fails:
             parts[training.name] = FailedTraining(Cause.ERROR, model.fails[training.name])
-    return kind.measure(joined(parts), dataset, parameters, None)  # type: ignore[attr-defined]
+    return kind.measure(joined(parts), dataset, parameters, None)
 
 
 def learning_tasks() -> list[tuple[Task, Dataset]]:
