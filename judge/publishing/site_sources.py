@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cache
 
 from judge.config import JudgeSettings
+from judge.disclosure.public_learning import learns
 from judge.disclosure.redaction import is_public, read_cards
 from judge.publishing.stored_trajectories import StoredTrajectories
 from judge.ranking.leaderboard import Leaderboard
@@ -62,7 +63,8 @@ def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
 
 
 def _has_curves(task: Task) -> bool:
-    return task.kind in WITH_CURVES or bool(task.traits.profiles) or task.traits.progress is not None
+    measured = bool(task.traits.profiles) or task.traits.progress is not None
+    return task.kind in WITH_CURVES or measured or learns(task)
 
 
 class StoredItems(Mapping[tuple[str, str], Items]):
