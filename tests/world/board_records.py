@@ -15,6 +15,7 @@ from judge.records.records import Claim, End, Origin, Peaks, Provenance, Result
 from sandbox.verdict import Verdict
 from submissions.records import Check, ImageRecord, ModelCard, PreflightReport, Submission, submission_id
 from submissions.store.interface import Store
+from tasks.kind import Parameters
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items
 from tasks.metrics.metric import Metric
@@ -30,13 +31,15 @@ def digest(text: str) -> str:
 
 
 def task(name: str, kind: str, domain: str, **parameters: Any) -> Task:
+    """A task; a kind that is not installed has no parameters."""
+    known = KINDS.get(kind)
     return Task(
         name=name,
         kind=kind,
         dataset=f"{name}@1",
         domain=domain,
         model_domain=domain,
-        parameters=KINDS[kind].parameters.model_validate(parameters),
+        parameters=(known.parameters if known else Parameters).model_validate(parameters),
         time_limit_s=600.0,
     )
 

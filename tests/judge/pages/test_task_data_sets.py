@@ -30,9 +30,7 @@ def test_the_card_of_a_public_set_is_shown(read: dict[str, PageReader]) -> None:
 
 
 def test_hidden_sets_show_no_hash_no_seed_and_no_source_of_their_own() -> None:
-    secret = replace(
-        task("secret", "nve", "Molecules"), source="the shelf on the left", parameters={"seed": 71, "steps": 5}
-    )
+    secret = replace(task("secret", "nve", "Molecules", seed=71, steps=5), source="the shelf on the left")
     known = replace(secret, name="known", dataset="known@1")
     suite = replace(SUITE, tasks=(secret, known))
     cards = {name: CRYSTALS_CARD.model_copy(update={"name": name}) for name in ("secret", "known")}
