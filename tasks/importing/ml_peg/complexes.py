@@ -162,7 +162,10 @@ def ionpi19(folder: Path) -> Sums:
 
 
 def quid(folder: Path) -> Sums:
-    """QUID: the best reference of each dimer; equilibrium and dissociation are groups."""
+    """QUID: the best reference of each dimer; equilibrium and dissociation are groups.
+
+    Points of a dissociation without a reference of CCSD(T) are left out, as ML-PEG does.
+    """
     import h5py
 
     path = only(folder, "*.h5")
@@ -177,8 +180,10 @@ def quid(folder: Path) -> Sums:
 
 def _quid_dimer(sums: Sums, id: str, entry: Any, group: str, cluster: str, path: Path) -> None:
     methods = {name: float(np.asarray(value)) for name, value in entry["Eint"].items()}
-    order = ("CCSDT", "LNO-CCSD(T)", "CCSD(T)")
-    best = next((name for wanted in order for name in methods if wanted in name), None)
+    order = ("ccsdt", "lno-ccsd(t)", "ccsd(t)")
+    best = next((name for wanted in order for name in methods if wanted in name.casefold()), None)
+    if best is None and group == "dissociation":
+        return
     if best is None:
         raise DatasetError(f"{path}: {id}: Eint: has no method with CCSD(T), but {', '.join(methods)}")
     terms = {}

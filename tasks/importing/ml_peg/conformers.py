@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from ase import Atoms
 
 from tasks.datasets.card import DatasetError
@@ -31,6 +32,7 @@ from tasks.importing.ml_peg.files import (
 
 # An atom of a mapped SMILES: [C@H:3], [13CH2+:4].
 MAPPED_ATOM = re.compile(r"\[\d*([A-Z][a-z]?|[cnops])[^\]:]*:(\d+)\]")
+LEFT_OUT = (89, 90)  # Ac, Th
 
 
 def conf8(folder: Path) -> Sums:
@@ -86,6 +88,8 @@ def upu46(folder: Path) -> Sums:
         if len(words) < 8:
             continue
         label = words[2].removesuffix("/$f")
+        if label == "2p":
+            continue
         sums.structure(label, atoms_of(inner / f"{label}.xyz"), -1)
         reference = number_in(words[7], f"{path}: line {number + 6}")
         sums.add(label, {label: 1.0, "2p": -1.0}, reference, group="UpU", cluster="UpU")
@@ -226,14 +230,19 @@ def wiggle150(folder: Path) -> Sums:
 
 
 def isomer_complexes(folder: Path) -> Sums:
-    """Isomers of complexes of the f block, above the first of each; .UHF has the number of unpaired electrons."""
+    """Isomers of complexes of the f block, above the first of each; .UHF has the number of unpaired electrons.
+
+    Complexes of actinium and thorium are left out, as ML-PEG does.
+    """
     sums = Sums()
-    for system in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(("Ac", "Th"))):
+    for system in sorted(path for path in folder.iterdir() if path.is_dir()):
         names, energies = [], []
         for isomer in sorted(system.glob("iso*")):
             file = isomer / "orca.xyz"
-            name = f"{system.name}/{isomer.name}"
-            names.append(sums.structure(name, atoms_of(file), charge_of(isomer), multiplicity_of(isomer)))
+            atoms, name = atoms_of(file), f"{system.name}/{isomer.name}"
+            if np.isin(atoms.numbers, LEFT_OUT).any():
+                continue
+            names.append(sums.structure(name, atoms, charge_of(isomer), multiplicity_of(isomer)))
             energies.append(kcal(number_in(comment_of(file).split()[-1], file), "hartree"))
         if names:
             sums.relative(names, energies, 0, system.name)

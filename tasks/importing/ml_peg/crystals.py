@@ -259,16 +259,17 @@ def cleavage(folder: Path) -> Sums:
 
 
 def extensivity(folder: Path) -> Sums:
-    """extensivity: slabs of Al and Ni (111) in one cell, 100 Å apart, less each alone there; nothing is read."""
+    """extensivity: slabs of Al and Ni (111), eight layers each, in one cell, less each alone there; nothing is read.
+
+    Each slab has 100 Å of vacuum on both sides, and that of Ni is 100 Å higher, in the cell of Al with 100 Å more.
+    """
     sums = Sums("meV")
-    first, second = (fcc111(element, (8, 4, 4), vacuum=0.0) for element in ("Al", "Ni"))
-    second.set_cell(first.cell, scale_atoms=False)
-    second.positions[:, 2] += first.positions[:, 2].max() + GAP
-    cell = first.cell.array.copy()
-    cell[2] = (0.0, 0.0, second.positions[:, 2].max() + GAP)
+    aluminium, nickel = (fcc111(element, (4, 4, 8), vacuum=GAP, periodic=True) for element in ("Al", "Ni"))
+    nickel.positions[:, 2] += GAP
+    cell = aluminium.cell.array.copy()
+    cell[2, 2] += GAP
     names = []
-    for name, atoms in (("Al", first), ("Ni", second), ("Al and Ni", first + second)):
-        slab = Atoms(atoms.numbers, atoms.positions, cell=cell, pbc=True)
-        names.append(sums.structure(name, slab))
+    for name, atoms in (("Al", aluminium), ("Ni", nickel), ("Al and Ni", aluminium + nickel)):
+        names.append(sums.structure(name, Atoms(atoms.numbers, atoms.positions, cell=cell, pbc=True)))
     sums.add("Al and Ni", {names[2]: 1.0, names[0]: -1.0, names[1]: -1.0}, 0.0)
     return sums

@@ -99,6 +99,10 @@ READERS: Mapping[str, Callable[[Path], Content]] = {
 }
 
 
+# Their references are written down beside what the archive unpacks to.
+WITH_REFERENCES = ("LNCI16", "CRBH20", "3dTMV")
+
+
 def benchmarks() -> tuple[str, ...]:
     """The names of the benchmarks that can be imported, as ML-PEG spells them."""
     return tuple(stated_benchmarks())
@@ -149,7 +153,7 @@ def import_benchmark(name: str, place: Path) -> Dataset:
     sets = stated_benchmarks()[name].sets
     read: Callable[[Path], Content] = partial(reactions.gscdb, sets=sets) if sets else READERS[name]
     try:
-        return read(entered(place)).dataset(card_of(name))
+        return read(place if name in WITH_REFERENCES else entered(place)).dataset(card_of(name))
     except (OSError, KeyError, IndexError, TypeError, ValueError) as error:
         if isinstance(error, DatasetError):
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from tasks.importing.ml_peg.files import (
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Labels
 
-MOLPRO_ENERGY = re.compile(r"CCSD\(T\)-F12[/\w-]*\s+(?:total\s+)?energy\s*=?\s*(-\d+\.\d+)", re.IGNORECASE)
+MOLPRO_ENERGY = re.compile(r"CCSD\(T\)-F12/cc-pVDZ-F12 energy.*?(-?\d+\.\d+)\s*$")
 MOLPRO_ATOM = re.compile(r"^\s*\d+\s+([A-Z][A-Z]?)\s+\d+\.\d+\s+(-?\d+\.\d+)\s+(-?\d+\.\d+)\s+(-?\d+\.\d+)\s*$")
 
 
@@ -53,7 +54,7 @@ def gscdb(folder: Path, sets: Sequence[str]) -> Sums:
         for coefficient, species in zip(words[::2], words[1::2], strict=True):
             if species not in sums.structures:
                 atoms = atoms_of(folder / "xyz_files" / f"{species}.xyz", "extxyz")
-                charge, spin = int(atoms.info.get("charge", 0)), int(atoms.info.get("multiplicity", 1))
+                charge, spin = round(atoms.info.get("charge", 0)), round(atoms.info.get("multiplicity", 1))
                 sums.structure(species, atoms, charge, spin)
             terms[species] = terms.get(species, 0.0) + number_in(coefficient, f"{path}: {id}")
         reference = kcal(float(cell(row, "Reference", path)), "hartree")
@@ -120,7 +121,7 @@ def bh9(folder: Path) -> Sums:
         for file in [places / f"{label}TS.xyz", *sorted(places.glob(f"{label}R*.xyz"))]:
             sign = 1.0 if file.stem.endswith("TS") else -1.0
             terms[sums.structure(file.stem, atoms_of(file, "xyz"), *charge_and_multiplicity(file))] = sign
-        sums.add(label, terms, number_in(values[0][-1], path), group=label.partition("_")[0])
+        sums.add(label, terms, number_in(values[0][1], path), group=label.partition("_")[0])
     return sums
 
 
@@ -191,9 +192,9 @@ def rdb7(folder: Path) -> Sums:
     for root in sorted(inside(folder, "qm_logs").glob("rxn*")):
         states = {}
         for state in ("r", "ts"):
-            files = sorted(file for file in root.iterdir() if re.match(rf"{state}[_.\d]", file.name))
-            if not files:
-                raise DatasetError(f"{root}: {state}*: is not there")
+            files = sorted(root.glob(f"{state}*"))
+            if len(files) != 1:
+                raise DatasetError(f"{root}: {state}*: has {len(files)} files, not one")
             atoms, energy = _molpro(files[0])
             states[state] = (sums.structure(f"{root.name} {state}", atoms), energy)
         barrier = kcal(states["ts"][1] - states["r"][1], "hartree")
@@ -205,11 +206,12 @@ def _molpro(path: Path) -> tuple[Atoms, float]:
     """The molecule and its energy [Hartree] of a log of MOLPRO."""
     lines = lines_of(path)
     energies = [match[1] for line in lines if (match := MOLPRO_ENERGY.search(line))]
-    atoms = [match.groups() for line in lines if (match := MOLPRO_ATOM.match(line))]
+    matches = dropwhile(lambda match: match is None, map(MOLPRO_ATOM.match, lines))
+    atoms = [match.groups() for match in takewhile(lambda match: match is not None, matches) if match]
     if not energies or not atoms:
         raise DatasetError(f"{path}: has no energy of CCSD(T)-F12, or no coordinates")
     symbols = [symbol.capitalize() for symbol, *_ in atoms]
-    return in_bohr(symbols, [[float(x) for x in xyz] for _, *xyz in atoms]), float(energies[-1])
+    return in_bohr(symbols, [[float(x) for x in xyz] for _, *xyz in atoms]), float(energies[0])
 
 
 def si_defects(folder: Path) -> Sums:

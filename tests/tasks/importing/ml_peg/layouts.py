@@ -257,6 +257,30 @@ def wiggle150(folder: Path) -> None:
     text(folder / "wiggle150-structures" / "ct5c00015_si_003.xyz", "\n".join(lines) + "\n")
 
 
+def isomers(folder: Path) -> None:
+    for system, metal in (("Lu_a", "Lu"), ("Th_b", "Th")):
+        for k, energy in ((1, -1000.0), (2, -1000.004), (3, -999.998)):
+            inner = folder / system / f"iso{k}"
+            structure(inner / "orca.xyz", WATER + Atoms(metal, [[0, 0, 3.0]]), format="xyz", comment=f"job E {energy}")
+            text(inner / ".CHRG", "3\n")
+            text(inner / ".UHF", "0\n")
+
+
+def upu46(folder: Path) -> None:
+    rows = [f"$tmer 2p/$f {name}/$f x -1 1 $w {energy}" for name, energy in (("1a", 1.5), ("2p", 0.0))]
+    text(folder / "UPU46" / "references", "\n".join([*["# head"] * 5, *rows]) + "\n")
+    for name in ("1a", "2p"):
+        structure(folder / "UPU46" / f"{name}.xyz", WATER[:2], format="xyz")
+
+
+def rdb7(folder: Path) -> None:
+    for state, energy in (("r000000", -76.0), ("ts000000", -75.9), ("p000000_0", -76.1)):
+        atom = " 1 O 8.00 0.1 0.2 0.3"
+        lines = ["ATOMIC COORDINATES", "", "NR ATOM CHARGE X Y Z", "", atom, "", "Bond lengths", atom]
+        lines += [" !CCSD(T)-F12b total energy  -1.0", f" CCSD(T)-F12/cc-pVDZ-F12 energy=  {energy}"]
+        text(folder / "qm_logs" / "rxn000000" / f"{state}.log", "\n".join(lines) + "\n")
+
+
 def bh9(folder: Path) -> None:
     places = folder / "BH9_SI" / "XYZ_files"
     for label in ("1_1", "2_1", "10_1"):
@@ -293,9 +317,10 @@ def plf547(folder: Path) -> None:
 def quid(folder: Path) -> None:
     folder.mkdir(parents=True)
     with h5py.File(folder / "QUID.h5", "w") as file:
-        for group in ("d1", "d1/dissociation/1.5"):
+        for group in ("d1", "d1/dissociation/1.5", "d1/dissociation/2"):
             for name, value in (("PBE0", 0.0), ("CCSD(T)", -0.2), ("LNO-CCSD(T)", -0.21)):
-                file[f"{group}/Eint/{name}"] = value
+                if name == "PBE0" or not group.endswith("/2"):
+                    file[f"{group}/Eint/{name}"] = value
             for part, atoms in (("dimer", DIMER), ("small_monomer", WATER), ("big_monomer", WATER)):
                 file[f"{group}/atoms/{part}"] = atoms.numbers
                 file[f"{group}/positions/{part}"] = atoms.positions
@@ -421,6 +446,9 @@ def nothing(folder: Path) -> None:
 
 MADE: Mapping[str, Any] = {
     "37CONF8": conf8,
+    "UpU46": upu46,
+    "isomer_complexes": isomers,
+    "RDB7": rdb7,
     "MPCONF196": mpconf,
     "solvMPCONF196": solv_mpconf,
     "BH2O-36": bh2o,

@@ -167,6 +167,25 @@ def test_relative_energies(imported: dict[str, Dataset]) -> None:
     assert relastab["fe a"] == ({"fe a": 1.0, "fe b": -1.0}, pytest.approx(2.5))
 
 
+def test_conformers_and_isomers_above_one_of_them(imported: dict[str, Dataset]) -> None:
+    assert items(imported["UpU46"]) == {"1a": ({"1a": 1.0, "2p": -1.0}, pytest.approx(1.5 * KCAL))}
+    isomers = imported["isomer_complexes"]
+    assert isomers.table.id == ("Lu_a/iso1", "Lu_a/iso2", "Lu_a/iso3")  # thorium is left out
+    assert [e / HARTREE for _, e in items(isomers).values()] == pytest.approx([-0.004, 0.002])
+    (barrier,) = items(imported["RDB7"]).values()
+    assert barrier == ({"rxn000000 ts": 1.0, "rxn000000 r": -1.0}, pytest.approx(0.1 * HARTREE))
+    assert imported["RDB7"].frames.n_atoms.tolist() == [1, 1]
+
+
+def test_slabs_that_are_far_apart(imported: dict[str, Dataset]) -> None:
+    """Eight layers each, 100 Å between their lowest ones, in a cell with as much vacuum on both sides."""
+    both = imported["extensivity"].frames.atoms(2)
+    of_al, of_ni = (both.positions[both.symbols == symbol, 2] for symbol in ("Al", "Ni"))
+    assert of_ni.min() - of_al.min() == pytest.approx(100.0)
+    assert len(np.unique(of_al.round(6))) == len(np.unique(of_ni.round(6))) == 8
+    assert both.cell[2, 2] == pytest.approx(300.0 + np.ptp(of_al))
+
+
 def test_defects_by_hand(imported: dict[str, Dataset]) -> None:
     dataset = imported["Defectstab"]
     found = {id: value for id, (_, value) in items(dataset).items()}

@@ -44,6 +44,7 @@ def measured(name: str, place: Path) -> Measurement:
         "X23",
         "cleavage_energy",
         "extensivity",
+        "isomer_complexes",
     ],
 )
 def test_each_metric_is_there_with_its_unit(name: str, tmp_path: Path) -> None:
