@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import tarfile
 from collections.abc import Iterable, Mapping
@@ -58,11 +57,6 @@ class TrainedModel(NamedTuple):
         if not _good_names(files):
             raise ValueError("model: it has names that no model can have")
         return cls(files)
-
-    @property
-    def sha256(self) -> str:
-        """Of the archive."""
-        return hashlib.sha256(self.packed()).hexdigest()
 
     def place(self, session_dir: Path) -> None:
         """Writes the files into the folder of a session, where any user may read them."""
