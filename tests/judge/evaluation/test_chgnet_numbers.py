@@ -151,6 +151,7 @@ def judge(driver: DockerDriver, dataset: Dataset) -> None:
         assert metrics[name].value > 10 * bounds[name]
 
 
+@pytest.mark.soak
 def test_water_from_deepmd_files(driver: DockerDriver, reference_data: Path, tmp_path: Path) -> None:
     source, some = reference_data / "deepmd_water" / "data_0", tmp_path / "data_0"
     (some / "set.000").mkdir(parents=True)

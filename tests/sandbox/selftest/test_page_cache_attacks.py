@@ -58,6 +58,7 @@ FILES = (
     " [os.symlink('x' * 200, f'/model/links/{n}') for n in range(768)]\"",
 )
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+RARE = ("absent_names", "attributes", "access_lists", "targets")  # tried in `make soak`
 
 
 def attack_by(way: str) -> Attack:
@@ -71,7 +72,9 @@ def attack_by(way: str) -> Attack:
 N_MESSAGES, N_TRIES = 4, 16
 
 
-@pytest.mark.parametrize("way", ["names", "absent_names", "links", "attributes", "access_lists", "targets", "blocks"])
+@pytest.mark.parametrize(
+    "way", ["names", "links", "blocks", *(pytest.param(way, marks=pytest.mark.soak) for way in RARE)]
+)
 @pytest.mark.parametrize("cold_start", ["required", "off"])
 def test_what_a_container_has_looked_up(
     run_dir: RunDir, images: docker.DockerClient, way: str, cold_start: ColdStart

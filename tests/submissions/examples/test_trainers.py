@@ -158,7 +158,7 @@ def test_small_network_learns_in_time_and_obeys_the_laws_of_physics(
     assert_obeys_physics(facts, 2e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.docker
 def test_small_network_leaves_a_model_after_sigterm(data: Path, tmp_path: Path, run_small_network: Run) -> None:
     used_s = run_small_network("train", data, tmp_path, 600, 1, 15)["used_s"]
