@@ -5,10 +5,9 @@ They are as secret as the labels that they learned from: nothing publishes them.
 
 from __future__ import annotations
 
-import hashlib
-
+from judge.records.hashed_file import read_hashed, store_hashed
 from sandbox.training import TrainedModel
-from submissions.store.interface import Store, StoreError
+from submissions.store.interface import Store
 
 
 def model_path(digest: str) -> str:
@@ -22,12 +21,7 @@ def store_model(store: Store, model: TrainedModel) -> str:
     Raises:
         StoreError: it cannot be written.
     """
-    data = model.packed()
-    digest = hashlib.sha256(data).hexdigest()
-    key = model_path(digest)
-    if not store.put_if_absent(key, data):
-        raise StoreError(f"store: {key} is damaged: delete it and evaluate again")
-    return digest
+    return store_hashed(store, model.packed(), model_path)
 
 
 def read_model(store: Store, digest: str) -> TrainedModel:
@@ -36,11 +30,4 @@ def read_model(store: Store, digest: str) -> TrainedModel:
     Raises:
         StoreError: it is gone or damaged.
     """
-    key = model_path(digest)
-    try:
-        data = store.get(key)
-    except KeyError:
-        raise StoreError(f"store: {key} is gone: restore it, or delete the attempt that names it") from None
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise StoreError(f"store: {key} is damaged: restore it, or delete it and the attempt that names it")
-    return TrainedModel.unpacked(data)
+    return TrainedModel.unpacked(read_hashed(store, model_path(digest), digest))

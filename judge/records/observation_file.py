@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from judge.records.hashed_file import read_hashed, store_hashed
 from judge.records.strict_json import canonical_json
 from submissions.store.interface import Store, StoreError
 from tasks.kind import Observation
@@ -48,12 +48,7 @@ def store_observation(store: Store, observation: Observation) -> str:
     Raises:
         StoreError: it cannot be written.
     """
-    data = pack(observation.arrays, dict(observation.notes))
-    digest = hashlib.sha256(data).hexdigest()
-    key = observation_path(digest)
-    if not store.put_if_absent(key, data):
-        raise StoreError(f"store: {key} is damaged: delete it and evaluate again")
-    return digest
+    return store_hashed(store, pack(observation.arrays, dict(observation.notes)), observation_path)
 
 
 def read_observation(store: Store, digest: str) -> Observation:
@@ -63,12 +58,7 @@ def read_observation(store: Store, digest: str) -> Observation:
         StoreError: it is gone or damaged.
     """
     key = observation_path(digest)
-    try:
-        data = store.get(key)
-    except KeyError:
-        raise StoreError(f"store: {key} is gone: restore it, or delete the attempt that names it") from None
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise StoreError(f"store: {key} is damaged: restore it, or delete it and the attempt that names it")
+    data = read_hashed(store, key, digest)
     try:
         arrays, notes = unpack(data)
     except ValueError:
