@@ -28,6 +28,7 @@ FRAMES_AT_ONCE = 10
 MOST_HELD_OUT = 40
 NUGGET = 1e-5  # keeps the rounding of float32 slopes out of the solution
 REGULARISATION = 10.0 ** np.arange(-9, 1)
+ROUNDING = 1e-8  # of the largest eigenvalue: smaller ones are not known, since slopes are in float32
 USUAL = 4
 
 
@@ -145,18 +146,24 @@ def solve(fitted: Equations, held_out: Equations, whitening: np.ndarray) -> np.n
         return Equations(whitening.T @ e.a @ whitening, whitening.T @ e.b)
 
     inner, outer = whitened(fitted), whitened(held_out)
+    solved = regularised(inner)
     strengths = REGULARISATION * max(float(np.trace(inner.a)) / len(inner.b), 1e-12)
-    eigenvalues, vectors = np.linalg.eigh(inner.a)
-    projected = vectors.T @ inner.b
 
     def error(strength: float) -> float:
-        w = vectors @ (projected / (np.maximum(eigenvalues, 0) + strength))
+        w = solved(strength)
         return float(w @ outer.a @ w - 2 * w @ outer.b)
 
     # Without time for a frame that is held out, a value that suits molecules.
     best = min(strengths, key=error) if outer.b.any() else strengths[USUAL]
-    total = inner.a + outer.a + best * np.eye(len(inner.b))
-    return np.asarray(whitening @ np.linalg.solve(total, inner.b + outer.b))
+    return np.asarray(whitening @ regularised(Equations(inner.a + outer.a, inner.b + outer.b))(best))
+
+
+def regularised(equations: Equations) -> Callable[[float], np.ndarray]:
+    """The solution (M,) by the strength of its regularisation, which is at least that of rounding."""
+    eigenvalues, vectors = np.linalg.eigh(equations.a)
+    projected, rounding = vectors.T @ equations.b, ROUNDING * max(float(eigenvalues[-1]), 0.0)
+    known = np.maximum(eigenvalues, 0)
+    return lambda strength: np.asarray(vectors @ (projected / (known + max(strength, rounding))))
 
 
 def write(model: SparseKernel, out_dir: str) -> None:
