@@ -202,6 +202,14 @@ def test_a_trainer_that_runs_on_is_judged_by_what_it_left(forty: World) -> None:
     assert end.observation is not None
 
 
+def test_a_trainer_that_returned_is_not_ended_by_the_warning(forty: World) -> None:
+    """While Python itself ends, which may take long, nothing handles the signal at 95 % of the time."""
+    unit = trained(forty, last="import atexit, time; atexit.register(time.sleep, 60)")
+    unit = replace(unit, parts=unit.parts[:1])
+    forty.run_unit(unit)
+    assert [end.sentence for end in ends(forty, unit)] == ["Trained: the trainer returned."]
+
+
 def test_failed_trainings_are_counted_and_the_rest_is_measured(forty: World) -> None:
     unit = trained(forty, "if seed == 2: raise MemoryError")
     assert forty.run_unit(unit).verdict is Verdict.OK
