@@ -2,13 +2,16 @@
 
 `--shared FILE`: processes with the same FILE, empty at the start, take the next test file whenever they are done with
 one; FILE counts those that are taken. The longest come first, so that all processes end at about the same time.
+Containers of one host run one after another: so the first process takes files whose tests start containers, as long as
+there are any, and the others take them last.
 `--part 2/6`: the second of six parts of the tests.
 """
 
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -56,18 +59,48 @@ def _taken(items: list[pytest.Item], shared: Path) -> Iterator[pytest.Item]:
         mark = item.get_closest_marker("together")
         files.setdefault(mark.args[0] if mark else str(item.path), []).append(item)
     longest_first = sorted(files.values(), key=lambda tests: -sum(map(_estimated_s, tests)))
-    while (number := _next_number(shared)) < len(longest_first):
-        yield from longest_first[number]
+    queues = [[tests for tests in longest_first if _starts_containers(tests) == docker] for docker in (True, False)]
+    lengths = [len(queue) for queue in queues]
+    order = (0, 1) if _is_first(shared) else (1, 0)
+    while taken := _next_file(shared, lengths, order):
+        queue, number = taken
+        yield from queues[queue][number]
 
 
-def _next_number(shared: Path) -> int:
-    """0, 1, 2 …; each number goes to one process only."""
+def _starts_containers(tests: list[pytest.Item]) -> bool:
+    return any(test.get_closest_marker("docker") for test in tests)
+
+
+def _next_file(shared: Path, lengths: Sequence[int], order: Sequence[int]) -> tuple[int, int] | None:
+    """A queue, and the number of the next file in it, which goes to this process only; None if all are taken.
+
+    Args:
+        order: the first of these queues that has a file is chosen.
+    """
+    with _numbers(shared) as numbers:
+        for queue in order:
+            if numbers[1 + queue] < lengths[queue]:
+                numbers[1 + queue] += 1
+                return queue, numbers[1 + queue] - 1
+    return None
+
+
+def _is_first(shared: Path) -> bool:
+    """Whether no other process came before. Called once."""
+    with _numbers(shared) as numbers:
+        numbers[0] += 1
+        return numbers[0] == 1
+
+
+@contextmanager
+def _numbers(shared: Path) -> Iterator[list[int]]:
+    """How many processes came, and how many files of each queue were taken; nobody else changes them meanwhile."""
     with shared.open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        number = int(file.read() or 0)
+        numbers = [int(word) for word in file.read().split()] or [0, 0, 0]
+        yield numbers
         file.seek(0)
-        file.write(str(number + 1))
-    return number
+        file.write(" ".join(map(str, numbers)))
 
 
 def _estimated_s(item: pytest.Item) -> float:

@@ -62,6 +62,18 @@ def test_the_longest_files_come_first(files: Path) -> None:
     assert order == ["test_f", "test_b", "test_e", "test_a", "test_c", "test_d"]
 
 
+def test_the_first_process_takes_the_files_that_start_containers_and_another_takes_them_last(files: Path) -> None:
+    (files / "test_c.py").write_text(FILE.format(marks="pytest.mark.docker"))
+    orders = []
+    for before in ("", "1 0 0"):  # nobody came before, and one
+        (files / "shared").write_text(before)
+        start(files, "--shared=shared").communicate(timeout=60)
+        orders.append(list(dict.fromkeys(line.split()[0] for line in (files / "ran").read_text().splitlines())))
+        (files / "ran").unlink()
+    assert (orders[0][0], orders[1][-1]) == ("test_c", "test_c")
+    assert orders[0][1:] == orders[1][:-1] == ["test_f", "test_b", "test_e", "test_a", "test_d"]
+
+
 def test_parts_are_the_whole(files: Path) -> None:
     for part in ("1/2", "2/2"):
         output, _ = start(files, f"--part={part}").communicate(timeout=60)
