@@ -1,9 +1,10 @@
 """Trains a small network for each element, in the time that there is.
 
 The descriptors of all frames and their derivatives are computed once; then each step costs little. Steps are Adam's on
-batches of frames, with errors of forces and energies, until SIGTERM or 90 % of the time. Of the weights, a running
-mean is kept whenever its error on frames that are held out is the smallest so far; these are a tenth of all, but at
-most 30.
+batches of frames, with errors of forces and energies. Their number follows from the time that there is, not from the
+speed of the machine: the same seed gives the same model again. A machine that is too slow stops at SIGTERM or 90 % of
+the time. Of the weights, a running mean is kept whenever its error on frames that are held out is the smallest so far;
+these are a tenth of all, but at most 30.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from environments import Described, Environments, Structure
 from network import MODEL, AtomicNetworks, energies_and_forces, tensors
 
 N_COLUMNS = 120
-DESCRIBING_SHARE = 0.4  # of the time, after which no further frame is described
+STEPS_PER_S = 30  # of the time that there is; one slow core makes about a hundred a second
+DESCRIBING_SHARE = 0.6  # of the time, after which no further frame is described
 MAX_BYTES = 3 << 30  # of derivatives; frames beyond are left out
 FRAMES_AT_ONCE = 8
 FEWEST = 20  # frames that are described in any case
@@ -87,8 +89,9 @@ def train(data_dir: str, out_dir: str, device: str, wall_s: float, seed: int) ->
     averaged = copy.deepcopy(networks).eval()
     optimizer = torch.optim.Adam(networks.parameters(), lr=LEARNING_RATE)
     begun, best, checked, step = share(), np.inf, 0, 0
-    while (passed := share()) < 1:
-        progress = (passed - begun) / (1 - begun)
+    n_steps = int(STEPS_PER_S * wall_s)
+    while (passed := share()) < 1 and step < n_steps:
+        progress = max(step, int(n_steps * (passed - begun) / (1 - begun))) / n_steps
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * (0.5 * (1 + np.cos(np.pi * progress)) + 0.005)
         batch = [learned[i] for i in rng.integers(len(learned), size=FRAMES_AT_ONCE)]

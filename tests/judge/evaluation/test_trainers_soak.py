@@ -36,7 +36,7 @@ kind = "sample_efficiency"
 dataset = "aspirin@1"
 domain = "Molecules"
 time_limit_s = 600
-parameters = {{ sizes = {list(SIZES)}, seeds = {list(SEEDS)}, wall_s = 20, n_asked = 100 }}
+parameters = {{ sizes = {list(SIZES)}, seeds = {list(SEEDS)}, wall_s = 40, n_asked = 100 }}
 """
 
 

@@ -167,6 +167,19 @@ def test_small_network_leaves_a_model_after_sigterm(data: Path, tmp_path: Path, 
     assert np.isfinite(run_small_network("measure", data, tmp_path)["force_mae"])
 
 
+@pytest.mark.soak
+@pytest.mark.docker
+def test_small_network_leaves_the_same_model_for_the_same_seed(
+    data: Path, tmp_path: Path, run_small_network: Run
+) -> None:
+    models = []
+    for name in ("first", "same"):
+        (tmp_path / name).mkdir()
+        run_small_network("train", data, tmp_path / name, WALL_S, 1)
+        models.append((tmp_path / name / "model.pt").read_bytes())
+    assert models[0] == models[1]
+
+
 def test_both_have_the_same_descriptors() -> None:
     first, second = (EXAMPLES / name / "environments.py" for name in ("kernel_ridge", "small_network"))
     assert first.read_bytes() == second.read_bytes()
