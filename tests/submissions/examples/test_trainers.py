@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "submissions" / "examples"
 PROGRAM = Path(__file__).parent / "trainer_program.py"
 N_LEARNED = 48
-WALL_S = 45.0  # that small_network uses up
+WALL_S = 45.0  # what small_network is given; the test needs less on a quiet machine
 AMPLE_S = 300.0  # more than kernel_ridge needs, also on a busy machine
 
 Run = Callable[..., Any]
