@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +11,7 @@ from pathlib import Path
 
 from judge.config import JudgeSettings, load_settings
 from judge.records.signing import SigningKey, own_key, safe_key_file, trusted_keys
+from submissions.settings import SETTINGS_FILE
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
 from submissions.store.s3_client import S3Client, connect
@@ -76,9 +79,18 @@ class Workspace:
 
 
 def open_workspace() -> Workspace:
-    """The workspace of the settings in the working directory.
+    """The workspace of the settings in the working directory. Where nothing states a store and none exists, a line on
+    standard error says which one it will be, before a command makes it.
 
     Raises:
         ConfigError: one line that names the file or variable, and the field.
     """
-    return Workspace(load_settings())
+    workspace = Workspace(load_settings())
+    if _is_by_chance(workspace.settings):
+        print(f"judge: there is no {SETTINGS_FILE} here: the store is {workspace.settings.store}", file=sys.stderr)
+    return workspace
+
+
+def _is_by_chance(settings: JudgeSettings) -> bool:
+    """Whether the store is the default of a folder in which no judge has worked yet."""
+    return not (SETTINGS_FILE.exists() or "LAMBENCH_STORE" in os.environ or Path(settings.store).exists())

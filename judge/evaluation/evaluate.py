@@ -8,9 +8,9 @@ that are left are reported; they are no fault.
 from __future__ import annotations
 
 import platform
-import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from judge.config import JudgeSettings
@@ -26,14 +26,18 @@ from judge.evaluation.unit_report import Did, UnitReport
 from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.records.attempts import DeathWatch
 from judge.records.hardware import hardware_class
+from judge.records.suite_record import record_suite
 from judge.workspace import Workspace
 from sandbox.driver import Driver, DriverName
 from sandbox.drivers.gpu import Gpu
 from sandbox.drivers.open_driver import open_driver
 from sandbox.events import Event, emit
-from sandbox.verdict import Verdict
+from sandbox.verdict import FaultCause, Verdict
 from submissions.progress import Reporter, duration
 from submissions.records import Record
+
+MACHINE_FAULT = 3
+_OF_MACHINE = {FaultCause.DOCKER, FaultCause.GPU, FaultCause.DISK}
 
 
 class Summary(Record):
@@ -43,7 +47,9 @@ class Summary(Record):
         skipped: a line for each submission that this driver does not run.
         skipped_tasks: names of the tasks that were left out, because their data sets are missing.
         left_s: expected time of the units that did not fit into the budget [s]; None if that of any is not known.
-        suite_option: the option by which another command judges the same suite.
+        suite_option: the option by which another command works on the same suite.
+        command: that judges the rest of the same request.
+        command_for_all: the same for all tasks, on a machine with the labels.
     """
 
     suite: str
@@ -53,6 +59,8 @@ class Summary(Record):
     skipped_tasks: tuple[str, ...] = ()
     left_s: float | None = None
     suite_option: str = ""
+    command: str = "judge evaluate --all"
+    command_for_all: str = "judge evaluate --all"
 
     @property
     def counts(self) -> Counter[Did]:
@@ -61,7 +69,11 @@ class Summary(Record):
 
     @property
     def exit_status(self) -> int:
-        """1 if this machine prevented something from being judged; else 0, also if units were left or skipped."""
+        """3 if the engine, a GPU or a disk kept a unit from being started; 1 if a unit is held, or was not judged for
+        another reason; else 0, also if units were left or skipped.
+        """
+        if any(unit.did is Did.FAULT and unit.fault in _OF_MACHINE for unit in self.units):
+            return MACHINE_FAULT
         return 1 if self.counts[Did.FAULT] or self.counts[Did.HELD] else 0
 
 
@@ -74,6 +86,8 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
     """
     settings = workspace.settings
     work = plan_work(workspace, request, reporter)
+    if work.plan:
+        record_suite(work.store, work.suite)
     # A machine that only observes signs nothing: no key is made.
     key = None if request.observe_only else workspace.signing_key(reporter.say)
     runner = Runner(
@@ -85,7 +99,7 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
         retry_held=request.retry_held,
         observe_only=request.observe_only,
         budget=None if request.budget_s is None else _budget(request.budget_s, work),
-        suite_option=suite_option(request),
+        options=request.machine_options,
         command="judge evaluate" if request.rounds is None else "judge rejudge",
     )
     emit(Event.RUN_BEGUN, count=len(work.plan))
@@ -100,7 +114,9 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
         skipped=work.skipped,
         skipped_tasks=work.skipped_tasks,
         left_s=_left_s(work, reports),
-        suite_option=suite_option(request),
+        suite_option=request.suite_option,
+        command=request.command,
+        command_for_all=replace(request, tasks=(), observe_only=False, budget_s=None).command,
     )
 
 
@@ -141,11 +157,6 @@ def disks(settings: JudgeSettings) -> tuple[Path, ...]:
     return (*stored, settings.run_dir)
 
 
-def suite_option(request: Request) -> str:
-    """The option by which another command judges the same suite; empty for the suite of the settings."""
-    return f" --suite {shlex.quote(request.suite)}" if request.suite else ""
-
-
 def _left_s(work: WorkPlan, reports: Sequence[UnitReport]) -> float | None:
     """The expected time of the units that were left [s]; None if there are none, or if that of any is not known."""
     left = {(report.submission, report.task) for report in reports if report.did is Did.LEFT}
@@ -181,14 +192,15 @@ def in_words(summary: Summary) -> list[str]:
         lines.append("Not OK: " + ", ".join(f"{count} × {verdict}" for verdict, count in refused.items()) + ".")
     lines += _left_out(summary)
     if summary.exit_status:
-        lines.append(f"Correct the faults above, then: judge evaluate --all{summary.suite_option}")
+        retry = " --retry-held" if counts[Did.HELD] else ""
+        lines.append(f"Correct the faults above, then: {summary.command}{retry}")
     elif counts[Did.UNMEASURED]:
-        lines.append(f"Next, on a machine with the labels and this store: judge evaluate --all{summary.suite_option}")
+        lines.append(f"Next, on a machine with the labels and this store: {summary.command_for_all}")
     elif counts[Did.WAITS]:
-        lines.append(f"To judge the units that wait, judge all tasks: judge evaluate --all{summary.suite_option}")
+        lines.append(f"To judge the units that wait, judge all tasks: {summary.command_for_all}")
     elif counts[Did.LEFT]:
         expected = "" if summary.left_s is None else f" (about {duration(summary.left_s)})"
-        lines.append(f"To judge the units that are left{expected}, run it again: finished units are not repeated.")
+        lines.append(f"To judge the units that are left{expected}: {summary.command}")
     else:
         lines.append(f"Next: judge site build{summary.suite_option}")
     return lines

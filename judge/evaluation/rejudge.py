@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from judge.config import UsageError
 from judge.evaluation.current_results import current_results
-from judge.evaluation.evaluate import evaluate
+from judge.evaluation.evaluate import MACHINE_FAULT, evaluate
 from judge.evaluation.plan import Circumstances, TaskUnits, Unit
 from judge.evaluation.request import Request, circumstances
 from judge.evaluation.work_plan import WorkPlan, plan_work, task_of
@@ -64,6 +64,7 @@ class Rejudged(Record):
         not_judged: a line for each task that was not judged before, so that it cannot be rejudged.
         applied: whether the new results with a verdict count now.
         not_applied: a line for each task whose new result does not count, although --apply was given.
+        machine_is_at_fault: whether this machine started nothing.
     """
 
     suite: str
@@ -71,10 +72,13 @@ class Rejudged(Record):
     not_judged: tuple[str, ...] = ()
     applied: bool = False
     not_applied: tuple[str, ...] = ()
+    machine_is_at_fault: bool = False
 
     @property
     def exit_status(self) -> int:
-        """1 if a task has no new verdict, or could not be applied; else 0."""
+        """3 if this machine started nothing; 1 if a task has no new verdict, or could not be applied; else 0."""
+        if self.machine_is_at_fault:
+            return MACHINE_FAULT
         return 1 if self.not_applied or any(change.after is None for change in self.changes) else 0
 
 
@@ -90,10 +94,14 @@ def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: b
     work = plan_work(workspace, request, reporter)
     before = _counting(workspace, work)
     units = {task_of(planned.unit): planned.unit for planned in work.plan}
-    not_judged = tuple(f"{t.submission} {t.task} was not judged yet: judge evaluate" for t in units if t not in before)
+    not_judged = tuple(
+        f"{t.submission} {t.task} was not judged yet: " + replace(request, ids=(t.submission,), tasks=(t.task,)).command
+        for t in units
+        if t not in before
+    )
     judged = [unit for task, unit in units.items() if task in before]
     if not judged:
-        raise UsageError("nothing of this was judged yet, so it cannot be rejudged: judge evaluate --all")
+        raise UsageError(f"nothing of this was judged yet, so it cannot be rejudged: {request.command}")
     begun = begun_rounds(work.store, judged, circumstances(workspace.settings, work.gpus))
     rounds = {task: next_round(units[task].round, number, again) for task, number in begun.items()}
     ids = tuple(dict.fromkeys(task.submission for task in rounds))
@@ -104,7 +112,12 @@ def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: b
         change_of(before[task], after.get(task), number, reasons.get((task.submission, task.task), ""))
         for task, number in rounds.items()
     )
-    return Rejudged(suite=work.suite.name, changes=changes, not_judged=not_judged)
+    return Rejudged(
+        suite=work.suite.name,
+        changes=changes,
+        not_judged=not_judged,
+        machine_is_at_fault=summary.exit_status == MACHINE_FAULT,
+    )
 
 
 def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> Rejudged:
@@ -120,10 +133,8 @@ def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> R
     rounds = {task: number for task, number in begun.items() if number > units[task].round}
     after = _of_rounds(workspace, work, rounds)
     if not any(task in after for task in rounds):
-        submissions = " ".join(request.ids) or "--all"
-        raise UsageError(
-            f"no finished round can be applied: run judge rejudge {submissions} first, and look at its changes"
-        )
+        first = request.command.replace("judge evaluate", "judge rejudge", 1)
+        raise UsageError(f"no finished round can be applied: run {first} first, and look at its changes")
     changes = tuple(
         change_of(before[task], after.get(task), number, f"round {number} is held, or was not finished")
         for task, number in rounds.items()

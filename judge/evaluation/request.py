@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from judge.config import JudgeSettings, UsageError
 from judge.data.datasets import Prepared, prepare
+from judge.evaluation.estimate import HOUR_S
 from judge.evaluation.plan import Circumstances
 from judge.records.decisions import Rounds, read_all_decisions, removed_lines, rounds_that_count
 from judge.records.hardware import hardware_class
 from judge.records.record_cache import RecordCache, open_cache
 from judge.records.results import read_submissions
+from judge.records.suite_record import load_unchanged
 from judge.workspace import Workspace
 from sandbox.driver import DriverName
 from sandbox.drivers.gpu import Gpu, require_gpus
@@ -19,7 +22,7 @@ from sandbox.guest_archive import guest_version
 from submissions.progress import Reporter
 from submissions.records import Submission
 from submissions.store.interface import Store
-from tasks.suites.suite import Suite, Task, load_suite
+from tasks.suites.suite import Suite, Task
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,30 @@ class Request:
     budget_s: float | None = None
     rounds: Rounds | None = None
 
+    @property
+    def suite_option(self) -> str:
+        """The option by which another command works on the same suite; empty for the suite of the settings."""
+        return f" --suite {shlex.quote(self.suite)}" if self.suite else ""
+
+    @property
+    def machine_options(self) -> str:
+        """The options by which another command judges the same suite in the same way, with a space before each."""
+        options = self.suite_option
+        if self.gpus:
+            options += f" --gpus {shlex.quote(','.join(self.gpus))}"
+        if self.driver:
+            options += f" --driver {self.driver}"
+        return options + " --observe-only" * self.observe_only
+
+    @property
+    def command(self) -> str:
+        """The command `judge evaluate` with the options of this request, except --retry-held."""
+        chosen = "".join(f" {shlex.quote(id)}" for id in self.ids) or " --all"
+        tasks = "".join(f" --task {shlex.quote(task)}" for task in self.tasks)
+        budget = "" if self.budget_s is None else f" --budget {self.budget_s / HOUR_S:g}"
+        missing = " --skip-missing" * self.skip_missing
+        return f"judge evaluate{chosen}{tasks}{self.machine_options}{missing}{budget}"
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -77,13 +104,13 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
 
     Raises:
         UsageError: an unknown submission, task or data set; a submission that this driver may not run; a data set that
-            does not fit its task.
+            does not fit its task; a suite that was changed and has the same version.
         SuiteError, DatasetError: one line that names file and field.
         JudgeFault: a GPU is missing, or the store fails.
     """
     settings, store = workspace.settings, workspace.store
     driver: DriverName = request.driver or settings.driver
-    suite = load_suite(request.suite or settings.suite)
+    suite = load_unchanged(store, request.suite or settings.suite)
     tasks = choose_tasks(suite, request.tasks)
     chosen = choose_submissions(read_submissions(store), request.ids)
     decisions_by_id = read_all_decisions(store, [submission.id for submission in chosen], workspace.trusted)

@@ -38,7 +38,7 @@ class Runner:
         retry_held: try held units and quarantined resources once more.
         observe_only: measure nothing that needs labels; another machine has them.
         budget: after which no unit is started; None for no budget.
-        suite_option: the option by which another command judges the same suite.
+        options: by which another command judges the same suite in the same way, with a space before each.
         command: that runs these units, for the line that says how to try one again.
     """
 
@@ -50,7 +50,7 @@ class Runner:
     retry_held: bool = False
     observe_only: bool = False
     budget: Budget | None = None
-    suite_option: str = ""
+    options: str = ""
     command: str = "judge evaluate"
     _units: dict[str, Unit] = field(default_factory=dict)
     _histories: dict[str, History] = field(default_factory=dict)
@@ -251,13 +251,13 @@ class Runner:
 
     def _held(self, unit: Unit, end: End) -> UnitReport:
         emit(Event.HELD, unit=unit.prefix, fault=str(end.fault))
-        again = f"{self.command} {unit.submission.id} --task {unit.task.name}{self.suite_option} --retry-held"
+        again = f"{self.command} {unit.submission.id} --task {unit.task.name}{self.options} --retry-held"
         sentence = f"{end.sentence}; then: {again}"
         return self._report(unit, Did.HELD, fault=end.fault, sentence=sentence)
 
     def _quarantined(self, unit: Unit, quarantine: Quarantine) -> UnitReport:
         emit(Event.HELD, unit=unit.prefix, fault=str(quarantine.end.fault), culprit=quarantine.resource)
-        again = f"{self.command} --all --task {unit.task.name}{self.suite_option} --retry-held"
+        again = f"{self.command} --all --task {unit.task.name}{self.options} --retry-held"
         failed = " and ".join(quarantine.submissions)
         sentence = f"{quarantine.resource} is quarantined, since it spoilt attempts of {failed}"
         return self._report(

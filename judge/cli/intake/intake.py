@@ -15,6 +15,7 @@ from judge.evaluation.request import Request, choose_tasks
 from judge.intake.intake import intake
 from judge.intake.status import write_statuses
 from judge.intake.summary import IntakeDecision, IntakeSummary
+from judge.records.suite_record import load_unchanged
 from judge.workspace import Workspace, open_workspace
 from sandbox.drivers.gpu import require_gpus
 from sandbox.events import plain
@@ -53,14 +54,14 @@ def intake_before_judging(workspace: Workspace, request: Request, reporter: Repo
         request: for the judging. It is checked first, so that a typing error is reported now and not hours later.
 
     Raises:
-        UsageError: it names an unknown task.
+        UsageError: it names an unknown task, or a suite that was changed and has the same version.
         SuiteError: it names no suite.
         JudgeFault: it names a GPU that is not in this machine.
     """
     settings = workspace.settings
     if not settings.upload_bucket:
         return None
-    choose_tasks(load_suite(request.suite or settings.suite), request.tasks)
+    choose_tasks(load_unchanged(workspace.store, request.suite or settings.suite), request.tasks)
     require_gpus(list(request.gpus))
     try:
         with reporter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -58,7 +59,9 @@ def evaluate_command(
         summary = evaluate(workspace, request, Reporter(console, "judging"))
         write_statuses_of_suite(workspace, request.suite, Reporter(console).say)
     except KeyboardInterrupt:
-        print(f"\nStopped. Finished units are kept. To continue: judge {' '.join(sys.argv[1:])}", file=sys.stderr)
+        print(
+            f"\nStopped. Finished units are kept. To continue: {shlex.join(['judge', *sys.argv[1:]])}", file=sys.stderr
+        )
         raise typer.Exit(INTERRUPTED) from None
     status = max(summary.exit_status, intake.exit_status if intake else 0)
     if as_json:

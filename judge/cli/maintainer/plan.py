@@ -14,6 +14,7 @@ from rich.table import Table
 
 from judge.cli.maintainer.request_options import make_request
 from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
+from judge.cli.output import print_lines
 from judge.evaluation.estimate import DENSITY, CallTime, Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
 from judge.evaluation.work_plan import WorkPlan, plan_work
@@ -104,7 +105,7 @@ def plan_command(
     if as_json:
         print(forecast.model_dump_json())
     else:
-        _show(console, forecast)
+        _show(console, forecast, request.command)
 
 
 def forecast_of(work_plan: WorkPlan) -> Forecast:
@@ -164,7 +165,7 @@ def _submission_hours(submission: Submission, costs: list[Cost]) -> SubmissionHo
     )
 
 
-def _show(console: Console, forecast: Forecast) -> None:
+def _show(console: Console, forecast: Forecast, next_command: str) -> None:
     if not forecast.units:
         console.print("There is nothing to judge: submit a model with lambench-submit IMAGE.")
         return
@@ -179,6 +180,8 @@ def _show(console: Console, forecast: Forecast) -> None:
     if forecast.unknown:
         console.print("Unknown: submitted before the preflight stored its timings.", soft_wrap=True)
     console.print(f"[dim]{escape(ASSUMPTIONS)}[/]", soft_wrap=True)
+    if open_units:
+        print_lines(console, [f"Next: {next_command}"])
 
 
 def _units_table(units: list[UnitHours]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -16,25 +17,29 @@ from judge.config import UsageError
 from judge.disclosure.author_view import LOG_WITHHELD
 from judge.evaluation.request import choose_submissions
 from judge.intake.status import read_progress
-from judge.records.decisions import read_decisions
+from judge.records.decisions import Decisions, read_decisions
 from judge.records.records import Result
-from judge.records.results import load_held, load_results, read_submissions
+from judge.records.results import HeldUnit, load_held, load_results, read_submissions
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
+from sandbox.verdict import Verdict
 from submissions.cli.status_tables import progress_lines
 from submissions.preflight.log import read_log
 from submissions.records import Submission
 from submissions.tables import number_text, plain_table, table_console
 from tasks.suites.suite import load_suite
 
+MAX_FAILED, MAX_HELD = 3, 2  # lines of a summary of ten
+
 
 def show_command(
     id: Annotated[str, typer.Argument(help="submission")],
     task: Annotated[str | None, typer.Option(help="only this task, with failure costs and errors by part")] = None,
+    details: Annotated[bool, typer.Option("--details", help="also all metrics, and every task that is held")] = False,
     author: Annotated[bool, typer.Option("--author", help="print exactly what its author may see")] = False,
     as_json: Json = False,
 ) -> None:
-    """Shows one submission: its image, verdicts, metrics, and held tasks."""
+    """Shows one submission: its image, verdicts and held tasks; with --details or --task its metrics."""
     workspace = open_workspace()
     store = workspace.store
     submission = choose_submissions(read_submissions(store), [id])[0]
@@ -58,29 +63,67 @@ def show_command(
         print_json(fields)
         return
     console = table_console()
-    card = submission.card
-    console.print(f"[bold]{escape(plain(card.name))}[/] {escape(plain(card.version))}  {submission.id}")
-    reference = plain(submission.image.reference, 512)
-    print_lines(console, [f"{reference} ({submission.image.id[:19]}…)"])
-    if decisions.removal:
-        print_lines(console, [decisions.in_words[:1].upper() + decisions.in_words[1:]])
-    console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
+    print_lines(console, _summary(submission, decisions, results, held))
+    if task is None and not details:
+        if results or held:
+            print_lines(console, [_more(submission.id, results, held)])
+        return
+    if results:
+        console.print(_results_table(results))
     for result in results if task else ():
         show_details(result, console)
-    print_lines(console, (f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}" for unit in held))
+    print_lines(console, map(_held_line, held))
+
+
+def _summary(
+    submission: Submission, decisions: Decisions, results: Sequence[Result], held: Sequence[HeldUnit]
+) -> Iterator[str]:
+    """At most nine lines: the model, its image, the decision about it, what is judged, what is not OK and held."""
+    card = submission.card
+    yield f"{plain(card.name)} {plain(card.version)}".strip() + f"  {submission.id}"
+    yield f"{plain(submission.image.reference, 512)} ({submission.image.id[:19]}…)"
+    if decisions.removal:
+        yield decisions.in_words[:1].upper() + decisions.in_words[1:]
+    if not results:
+        yield f"Not judged yet: judge evaluate {submission.id}"
+    else:
+        counts = Counter(str(result.verdict) for result in results)
+        yield f"Results: {', '.join(f'{count} {verdict}' for verdict, count in counts.items())}"
+    failed = [result for result in results if result.verdict is not Verdict.OK]
+    yield from _first([f"  {r.task}: {r.verdict}: {r.sentence}" for r in failed], MAX_FAILED, "tasks that are not OK")
+    yield from _first([_held_line(unit) for unit in held], MAX_HELD, "held tasks")
+
+
+def _first(lines: Sequence[str], limit: int, what: str) -> list[str]:
+    """`lines`; if there are more than `limit`, the first of them and the number of the others."""
+    if len(lines) <= limit:
+        return [*lines]
+    return [*lines[: limit - 1], f"  … and {len(lines) - limit + 1} more {what}"]
+
+
+def _held_line(unit: HeldUnit) -> str:
+    return f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}"
+
+
+def _more(id: str, results: Sequence[Result], held: Sequence[HeldUnit]) -> str:
+    """The commands that show what the summary leaves out."""
+    task = results[0].task if results else held[0].task
+    scores = f"; scores: judge explain {id}" if results else ""
+    return f"Metrics: judge show {id} --details; of one task: --task {task}{scores}"
 
 
 def show_details(result: Result, console: Console) -> None:
     """Prints failure costs, what failed and why, notes, and the metrics by part."""
     numbers = ("with failures", "failure cost")
-    costs = plain_table("metric", *numbers, "unit", numbers=numbers)
+    costs = plain_table("metric", *numbers, "unit", numbers=numbers, title=f"Failure costs in {result.task}")
     for name, metric in result.metrics.items():
         if metric.charged is not None:
             costs.add_row(name, number_text(metric.charged, 5), number_text(metric.failure_cost, 5), metric.unit)
     console.print(costs)
     print_lines(console, (result.sentence, *(f"{name}: {note}" for name, note in result.notes.items())))
     if result.parts:
-        parts = plain_table("by", "part", "metric", "value", "unit", "failed", numbers=("value", "failed"))
+        numbers, title = ("value", "failed"), f"Metrics of {result.task} by part"
+        parts = plain_table("by", "part", "metric", "value", "unit", "failed", numbers=numbers, title=title)
         for part in result.parts:
             failed = f"{part.n_failed}/{part.n_items}"
             parts.add_row(part.by, escape(part.name), part.metric, number_text(part.value, 5), part.unit, failed)
@@ -89,7 +132,8 @@ def show_details(result: Result, console: Console) -> None:
 
 def _results_table(results: list[Result]) -> Table:
     numbers = ("value", "baseline", "failed")
-    table = plain_table("task", "verdict", "metric", "value", "baseline", "unit", "failed", numbers=numbers)
+    columns = ("task", "verdict", "metric", "value", "baseline", "unit", "failed")
+    table = plain_table(*columns, numbers=numbers, title="Raw metrics, of no scheme")
     names = Counter(result.task for result in results)
     for result in results:
         name = result.task if names[result.task] == 1 else f"{result.task} ({result.provenance.dataset})"

@@ -24,10 +24,11 @@ from judge.publishing.site_sources import known_sources
 from judge.ranking.references import unknown_references
 from judge.records.manifest import read_chain
 from judge.records.store_snapshot import StoreSnapshot, list_records
+from judge.records.suite_record import load_unchanged
 from judge.view.earlier_pages import EarlierPages
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
-from tasks.suites.suite import Suite, load_suite
+from tasks.suites.suite import Suite
 
 COMMANDS = {
     "publish": Lazy("judge.cli.maintainer.site_publish", "publish_command"),
@@ -50,9 +51,24 @@ def build(
 ) -> None:
     """Writes the pages from the store. Exit status 1 if a broken record was left out."""
     workspace = open_workspace()
+    folder = out.absolute() if out else workspace.settings.site_dir
+    problems = write_pages(workspace, suite or workspace.settings.suite, folder, anew)
+    for problem in problems:
+        print(f"left out: {plain(problem, MAX_LINE)}", file=sys.stderr)
+    warn_of_references(workspace)
+    print(f"The leaderboard is {folder / 'index.html'}")
+    raise typer.Exit(LEFT_OUT if problems and not keep_going else 0)
+
+
+def write_pages(workspace: Workspace, suite: str, folder: Path, anew: bool = False) -> tuple[str, ...]:
+    """Writes the pages into `folder`, if anything has changed; a line for each record that was left out.
+
+    Args:
+        suite: name or path.
+        anew: write every page, even if nothing changed.
+    """
     settings = workspace.settings
-    folder = out.absolute() if out else settings.site_dir
-    chosen = load_suite(suite or settings.suite)
+    chosen = load_unchanged(workspace.store, suite)
     records = list_records(workspace.store)
     key = build_key(workspace, chosen, records)
     if anew:
@@ -65,11 +81,7 @@ def build(
             snapshot = StoreSnapshot(workspace.store, listed=records)
             problems = tuple(_build(workspace.with_store(snapshot), chosen, folder, earlier))
         remember(settings, folder, key, problems, earlier.drawn)
-    for problem in problems:
-        print(f"left out: {plain(problem, MAX_LINE)}", file=sys.stderr)
-    warn_of_references(workspace)
-    print(f"The leaderboard is {folder / 'index.html'}")
-    raise typer.Exit(LEFT_OUT if problems and not keep_going else 0)
+    return problems
 
 
 def _build(workspace: Workspace, suite: Suite, folder: Path, earlier: EarlierPages) -> list[str]:

@@ -10,15 +10,15 @@ import typer
 
 from judge.cli.maintainer.site import warn_of_references
 from judge.cli.options import SuiteName
-from judge.config import load_settings
+from judge.config import UsageError
 from judge.intake.status import write_statuses
 from judge.publishing.destination import SitePlace, open_site, published_to
 from judge.publishing.folder import INDEX
 from judge.publishing.publish import Proposal, propose, publish_site
-from judge.workspace import Workspace
+from judge.records.suite_record import load_unchanged
+from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
 from submissions.records import utc_now
-from tasks.suites.suite import load_suite
 
 REFUSED = 1
 MAX_LINE = 1000
@@ -33,27 +33,30 @@ def publish_command(
     anew: Annotated[
         bool, typer.Option("--anew", help="upload all published files again, even if the bucket seems to have them")
     ] = False,
+    files: Annotated[bool, typer.Option("--files", help="with --dry-run: list the files by name")] = False,
 ) -> None:
     """Publishes the pages with a signed manifest. Every result must be signed, and its sandbox proven by a selftest.
 
-    Exit status 1, and nothing is written, if one is not.
+    Exit status 1, and nothing is written, if one is not. The last lines are then the reasons, and nothing else.
     """
-    settings = published_to(load_settings(), to)
+    if files and not dry_run:
+        raise UsageError("--files goes with --dry-run: judge site publish --dry-run --files")
+    settings = published_to(open_workspace().settings, to)
     workspace = Workspace(settings)
     place = open_site(settings)
-    chosen, now = load_suite(suite or settings.suite), utc_now()
+    chosen, now = load_unchanged(workspace.store, suite or settings.suite), utc_now()
     proposal = propose(workspace, chosen, now)
     for problem in proposal.problems:
         print(f"left out: {problem}", file=sys.stderr)
-    for line in proposal.refusals:
-        print(f"NOT  {plain(line, MAX_LINE)}", file=sys.stderr)
     warn_of_references(workspace)
     rewritten = proposal.published if anew else frozenset[str]()
     if dry_run:
-        for line in _proposed(proposal, place, rewritten):
-            print(line)
+        for line in _proposed(proposal, place, rewritten, files):
+            print(line, flush=True)
     if proposal.refusals:
-        print(f"Nothing was published. Number of reasons, above: {len(proposal.refusals)}", file=sys.stderr)
+        print(f"Nothing was published. Number of reasons, below: {len(proposal.refusals)}", file=sys.stderr)
+        for line in proposal.refusals:
+            print(f"NOT  {plain(line, MAX_LINE)}", file=sys.stderr)
         raise typer.Exit(REFUSED)
     if not dry_run:
         key = workspace.signing_key(print)
@@ -62,10 +65,12 @@ def publish_command(
         write_statuses(workspace, chosen)
 
 
-def _proposed(proposal: Proposal, place: SitePlace, rewritten: Collection[str]) -> list[str]:
-    """What would be published, for a person."""
+def _proposed(proposal: Proposal, place: SitePlace, rewritten: Collection[str], named: bool) -> list[str]:
+    """What would be published, for a person; if `named`, with the name of each file that is not the same."""
     files = place.difference(proposal.files, rewritten)
     lines = [f"{word}: {plain(name)}" for word in ("new", "changed", "removed") for name in files.get(word, ())]
+    lines = lines if named else []
     counts = ", ".join(f"{len(names)} {word}" for word, names in files.items())
+    more = "" if named else " With --files each is named."
     rows = f"{len(proposal.board.rows)} submissions with {len(proposal.results)} results"
-    return [*lines, f"To be published in {place.path()}: {rows}; {len(proposal.files)} files ({counts})."]
+    return [*lines, f"To be published in {place.path()}: {rows}; {len(proposal.files)} files ({counts}).{more}"]

@@ -17,11 +17,12 @@ from judge.evaluation.request import choose_id
 from judge.publishing.destination import open_site
 from judge.records.manifest import Defect
 from judge.records.signing import public_key
+from judge.records.suite_record import load_unchanged
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
 from submissions.store.interface import Store, StoreError
 from tasks.datasets.dataset import DatasetError
-from tasks.suites.suite import Suite, load_suite
+from tasks.suites.suite import Suite
 
 BROKEN = 1
 MAX_LINE = 1000
@@ -44,7 +45,7 @@ def verify_command(
     require_choice("verify", ids, everything)
     workspace = open_workspace()
     settings, store = workspace.settings, workspace.store
-    chosen = load_suite(suite or settings.suite)
+    chosen = load_unchanged(store, suite or settings.suite)
     trusted = workspace.trusted | {public_key(key, "--trust") for key in trust or ()}
     context = VerificationContext(store, workspace.data, chosen, trusted, _current(workspace, chosen))
     checked = []

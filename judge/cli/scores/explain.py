@@ -1,8 +1,9 @@
-"""`judge explain`: shows how a score was computed, down to raw metrics."""
+"""`judge explain`: the scores of a submission, and how each was computed, down to raw metrics."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
 
@@ -18,24 +19,31 @@ from judge.evaluation.request import choose_submissions
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.ranking.load import read_board
 from judge.records.results import read_submissions
+from judge.records.suite_record import load_unchanged
 from judge.workspace import Workspace, open_workspace
+from sandbox.events import plain
 from scoring import RawMetric, Term, as_data
-from scoring.names import SCORES
+from scoring.names import LAMBENCH, SCHEMES, SCORES
 from submissions.tables import number_text, plain_table, table_console
-from tasks.suites.suite import load_suite
 
 ALL_LEVELS = 99
+MAX_SCORES = 7  # in a summary of ten lines
+_BY_OPTION = {score.option: score for score in SCORES.values()}
 
 
 def explain_command(
     id: Annotated[str, typer.Argument(help="submission")],
     suite: SuiteName = None,
     score: Annotated[str | None, typer.Option(help="only this one: force-field, property, efficiency …")] = None,
-    depth: Annotated[int, typer.Option(min=0, help="number of levels shown below the score")] = ALL_LEVELS,
+    depth: Annotated[int | None, typer.Option(min=0, help="number of levels shown below each score")] = None,
+    details: Annotated[bool, typer.Option("--details", help="show how every score was computed")] = False,
     as_published: AsPublished = False,
     as_json: Json = False,
 ) -> None:
-    """Shows how the scores of a submission were computed: weights, baselines, failures, formulas and their sources."""
+    """Shows the scores of a submission; with --details, --score or --depth also how they were computed.
+
+    That is: weights, baselines, failures, formulas and their sources.
+    """
     workspace = open_workspace()
     submission = choose_submissions(read_submissions(workspace.store), [id])[0]
     board = board_for_command(workspace, suite)
@@ -50,10 +58,16 @@ def explain_command(
     if score is not None and score not in terms:
         raise UsageError(f"--score: there is no {score!r}, but {', '.join(terms)}")
     shown = {name: term for name, term in terms.items() if score in (None, name)}
+    levels = ALL_LEVELS if depth is None else depth
     if as_json:
-        _print_json(board, row, {name: cut(term, depth) for name, term in shown.items()}, as_published)
-    else:
-        _print_text(board, row, shown, as_published, depth)
+        _print_json(board, row, {name: cut(term, levels) for name, term in shown.items()}, as_published)
+        return
+    console = table_console()
+    print_lines(console, summary_of(board, row, terms, as_published))
+    if details or score is not None or depth is not None:
+        for name, term in shown.items():
+            console.print()
+            print_tree(term, console, levels, title_of(name))
 
 
 def board_for_command(workspace: Workspace, suite: str | None) -> Leaderboard:
@@ -63,7 +77,7 @@ def board_for_command(workspace: Workspace, suite: str | None) -> Leaderboard:
         suite: name or path; None for that of the settings.
     """
     settings = workspace.settings
-    chosen = load_suite(suite or settings.suite)
+    chosen = load_unchanged(workspace.store, suite or settings.suite)
 
     def complain(problem: str) -> None:
         print(f"left out: {problem}", file=sys.stderr)
@@ -96,18 +110,39 @@ def _print_json(board: Leaderboard, row: Row, shown: dict[str, Term], as_publish
     print_scores_json(explanation)
 
 
-def _print_text(board: Leaderboard, row: Row, shown: dict[str, Term], as_published: bool, depth: int) -> None:
-    release, card = board.published if as_published else board.release, row.submission.card
-    console = table_console()
-    console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {row.submission.id}")
-    print_lines(console, [f"{release.title}, suite {board.suite.name}; after {release.source}"])
-    for term in shown.values():
-        print_tree(term, console, depth)
+def summary_of(board: Leaderboard, row: Row, terms: Mapping[str, Term], as_published: bool) -> list[str]:
+    """At most ten lines: the model, its rank, its scores by scheme, and the command that shows how they came about."""
+    release, submission = board.published if as_published else board.release, row.submission
+    name = plain(f"{submission.card.name} {submission.card.version}".strip())
+    rank = f"rank {row.rank} of {len(board.ranked)}" if row.rank is not None else "not ranked"
+    lines = [
+        f"{name}  {submission.id}",
+        f"Suite {board.suite.name}, {rank}; {release.title}; after {release.source}",
+    ]
+    width = max((len(title_of(each)) for each in terms), default=0)
+    for each, term in list(terms.items())[:MAX_SCORES]:
+        lines.append(f"  {title_of(each):{width}}  {value_text(term)}  ({term.covered} of {term.total} measured)")
+    more = f"{len(terms) - MAX_SCORES} more scores, and how" if len(terms) > MAX_SCORES else "How"
+    options = " --as-published" * as_published
+    command = f"judge explain {submission.id}{options}"
+    if terms:
+        lines.append(f"{more} each was computed: {command} --details; one of them: --score {next(iter(terms))}")
+    return lines
 
 
-def print_tree(term: Term, console: Console, depth: int) -> None:
-    """Prints a score as a tree: a row for each term, indented below the term that it is part of."""
-    table = plain_table("what", "value", "share", "measured", "how", numbers=("value", "share", "measured"))
+def title_of(option: str) -> str:
+    """The scheme and the label of the score that --score takes as `option`."""
+    score = _BY_OPTION.get(option)
+    if score is None:  # the instability at another tolerance
+        return f"{SCHEMES[LAMBENCH]}: {option}"
+    scheme = SCHEMES[score.scheme]
+    return scheme if score.label == scheme else f"{scheme}: {score.label.removeprefix(f'{scheme}, ').lower()}"
+
+
+def print_tree(term: Term, console: Console, depth: int, title: str) -> None:
+    """Prints a score as a tree under `title`: a row for each term, indented below the term that it is part of."""
+    numbers = ("value", "share", "measured")
+    table = plain_table("what", "value", "share", "measured", "how", numbers=numbers, title=escape(title))
     table.columns[-1].no_wrap = False  # sentences: they give way, the numbers do not
     table.columns[-1].overflow = "fold"
     for level, below in cut(term, depth).walk():

@@ -156,8 +156,8 @@ def _show(board: _Board, path: Path, explain: str | None, as_json: bool) -> None
         return
     if explain is not None:
         console = table_console()
-        for term in shown[0].scores.values():
-            print_tree(term, console, ALL_LEVELS)
+        for name, term in shown[0].scores.items():
+            print_tree(term, console, ALL_LEVELS, f"{board.title}: {name}")
     else:
         _print_scores(board, shown, rank)
         for first in range(0, len(shown), MODELS_A_TABLE):

@@ -16,7 +16,7 @@ from judge.view.score_display import uncertainty_of
 from judge.workspace import open_workspace
 from scoring import Term
 from scoring.intervals import Interval, Uncertainty
-from scoring.names import ERRORS, LAMBENCH, SCORES
+from scoring.names import ERRORS, LAMBENCH, SCHEMES, SCORES
 from submissions.tables import number_text, plain_table, table_console
 
 DIGITS = 3
@@ -90,15 +90,16 @@ def _key(name: str) -> str:
 
 
 def _print_scores(board: Leaderboard, as_published: bool) -> None:
-    """Prints a table for each scheme, since one table would be too wide."""
+    """Prints a table for each scheme."""
     scores = {row.submission.id: scores_of(row, as_published) for row in board.rows}
     names = list(dict.fromkeys(name for terms in scores.values() for name in terms))
     release = board.published if as_published else board.release
-    others = [name for name in names if name in _SCORES and _SCORES[name].scheme != LAMBENCH]
     variant = "as published" if as_published else "corrected"
+    titles = {scheme: f"{label}, {variant} ↑" for scheme, label in SCHEMES.items()}
+    titles[LAMBENCH] = f"{SCHEMES[LAMBENCH]}, {variant} ↓ (efficiency ↑); {release.title}"
     tables = {
-        f"{release.title} ↓ (efficiency ↑)": [name for name in names if name not in others],
-        f"ML-PEG and MLIPAudit, {variant} ↑": others,
+        title: [name for name in names if (_SCORES[name].scheme if name in _SCORES else LAMBENCH) == scheme]
+        for scheme, title in titles.items()
     }
     for title, columns in tables.items():
         table = plain_table("rank", "model", *columns, numbers=("rank", *columns), title=title, folded=True)
@@ -129,7 +130,8 @@ def _print_robustness(board: Leaderboard) -> None:
     if score is None:
         return
     columns = ("rank", "95 % interval", "tied group", "random weights (5–95 %)", "without one task")
-    title = f"Robustness of the ranking by {SCORES[score].label.lower()}"
+    scored = SCORES[score]
+    title = f"{SCHEMES[scored.scheme]}: robustness of the ranking by {scored.label.lower()}"
     table = plain_table("model", *columns, numbers=columns, folded=True, title=title)
     for row in board.ranked:
         key = row.submission.id

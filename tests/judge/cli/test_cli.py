@@ -38,7 +38,9 @@ def test_the_output_says_what_was_done_and_the_next_step(world: World) -> None:
     status, out, _ = world.run("evaluate", "--all")
     assert (status, out.strip()) == (0, "Nothing to do: all 2 results of 1 submissions in small exist.")
     status, out, _ = world.run("show", "emt")
-    assert "force_rmse" in out
+    assert "Results: 2 OK" in out
+    assert len(out.splitlines()) <= 10
+    assert "force_rmse" in world.run("show", "emt", "--details")[1]
     status, out, _ = world.run("list")
     assert "emt" in out
 

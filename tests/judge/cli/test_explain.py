@@ -137,7 +137,14 @@ def test_depth_cuts_the_tree_in_text_and_json(judged: World) -> None:
     assert status == 0
     assert "Inorganic Materials" in text
     assert "virial" not in text
-    _, whole, _ = judged.run_here("explain", A.id, COLUMNS="200")
+    _, summary, _ = judged.run_here("explain", A.id, COLUMNS="200")
+    assert len(summary.splitlines()) <= 10
+    assert "LAMBench: force-field error" in summary
+    assert "virial" not in summary
+    _, whole, _ = judged.run_here("explain", A.id, "--details", COLUMNS="200")
+    assert whole.startswith(summary)
+    titles = [f"\n{title}\n" for title in ("LAMBench: property error", "ML-PEG", "MLIPAudit")]
+    assert all(title in whole for title in titles)
     assert "virial" in whole
     assert "baseline 1" in whole
     assert "source: " in whole

@@ -90,11 +90,11 @@ def test_the_tables_show_scores_and_the_robustness_of_ranks(judged: World) -> No
     status, out, err = judged.run_here("score", "suite", COLUMNS="250")
     assert (status, err) == (0, "")
     assert all(name in out for name in ("alpha", "beta", "gamma", "force-field", "ml-peg", "LAMBench, corrected"))
-    assert "Robustness of the ranking by force-field error" in out
+    assert "robustness of the ranking by force-field error" in out
     status, out, _ = judged.run_here("score", "suite", "--as-published", COLUMNS="250")
     assert status == 0
     assert "LAMBench 0.3.1, as published" in out
-    assert "Robustness of the ranking" not in out
+    assert "robustness of the ranking" not in out
 
 
 def test_nothing_judged_and_no_such_suite(tmp_path: Path, judged: World) -> None:

@@ -29,9 +29,8 @@ def test_a_budget_finishes_what_it_began_and_says_what_is_left(world: World) -> 
     assert summary.exit_status == 0
     assert summary.left_s == pytest.approx(49.5)
     assert "Of 2 units: 1 judged, 1 left, since the budget is used up." in in_words(summary)
-    assert "To judge the units that are left (about 50 s), run it again: finished units are not repeated." in in_words(
-        summary
-    )
+    command = f"judge evaluate --all --budget {50 / 3600:g}"
+    assert f"To judge the units that are left (about 50 s): {command}" in in_words(summary)
     assert len(list(world.store.list("attempts/"))) == 3  # claim, beat and end of the one
     again, _ = world.evaluate()
     assert [(unit.task, unit.did) for unit in again.units] == [("copper", Did.NOTHING), ("nickel", Did.OBSERVED)]

@@ -23,6 +23,6 @@ def refused(world: World, *arguments: str, **environment: str) -> list[str]:
     """The reasons why nothing was published."""
     status, out, err = world.run_here(*PUBLISH, *arguments, **environment)
     assert (status, out, manifests(world), (world.root / "public").exists()) == (1, "", [], False)
-    *lines, last = err.splitlines()
-    assert last == f"Nothing was published. Number of reasons, above: {len(lines)}"
+    first, *lines = err.splitlines()
+    assert first == f"Nothing was published. Number of reasons, below: {len(lines)}"
     return lines

@@ -80,6 +80,8 @@ def test_another_folder_may_be_named(world: World) -> None:
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(world: World) -> None:
     before = content(world.root)
     status, out, _ = world.run_here(*PUBLISH, "--dry-run")
+    assert (status, len(out.splitlines())) == (0, 1)
+    status, out, _ = world.run_here(*PUBLISH, "--dry-run", "--files")
     assert status == 0
     assert "new: index.html" in out
     assert out.splitlines()[-1].startswith(f"To be published in {world.root / 'public'}: 1 submissions with 2 results;")

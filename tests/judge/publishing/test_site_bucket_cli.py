@@ -43,6 +43,8 @@ def test_what_was_judged_is_published_in_a_bucket_and_verified_there(world: Worl
     status, out, err = world.run_here(*PUBLISH, "--dry-run", **where)
     assert (status, err, bucket.names()) == (0, "", set())
     assert out.splitlines()[-1].startswith(f"To be published in {bucket.url}: 1 submissions with 2 results;")
+    assert len(out.splitlines()) == 1
+    status, out, err = world.run_here(*PUBLISH, "--dry-run", "--files", **where)
     assert "new: index.html" in out.splitlines()
     status, out, err = world.run_here(*PUBLISH, **where)
     assert (status, out, err) == (0, f"Published, manifest 1: {bucket.url}index.html\n", "")
@@ -75,7 +77,7 @@ def test_a_change_by_another_writer_is_detected_and_undone(world: World, bucket:
     ]
     status, _, err = world.run_here(*PUBLISH, **where)
     assert (status, "judge site publish --anew" in err) == (3, True)
-    status, out, _ = world.run_here(*PUBLISH, "--anew", "--dry-run", **where)
+    status, out, _ = world.run_here(*PUBLISH, "--anew", "--dry-run", "--files", **where)
     assert (status, f"changed: {page}" in out.splitlines(), "new: 404.html" in out.splitlines()) == (0, True, True)
     assert world.run_here(*PUBLISH, "--anew", **where)[0] == 0
     status, out, _ = world.run_here("verify", id, **where)

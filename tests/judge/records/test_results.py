@@ -137,10 +137,15 @@ def test_two_suites_with_a_task_of_one_name_are_shown_apart(world: World) -> Non
     submission = world.submit("emt")
     world.evaluate()
     other = world.root / "other.toml"
-    other.write_text((world.root / "small.toml").read_text().replace('dataset = "copper@1"', 'dataset = "nickel@1"', 1))
+    other.write_text(
+        (world.root / "small.toml")
+        .read_text()
+        .replace('dataset = "copper@1"', 'dataset = "nickel@1"', 1)
+        .replace('name = "small"', 'name = "other"')
+    )
     _, output, _ = world.run("evaluate", "--all", "--suite", str(other), "--task", "copper")
     assert f"Next: judge site build --suite {other}" in " ".join(output.split())
-    status, shown, _ = world.run("show", submission.id)
+    status, shown, _ = world.run("show", submission.id, "--details")
     assert status == 0
     assert "copper (copper@1)" in shown
     assert "copper (nickel@1)" in shown
