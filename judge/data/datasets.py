@@ -7,7 +7,7 @@ reads the table, which `observe` never gets.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from judge.data.import_options import is_folder
 from judge.data.testset import TestSet, read_testset
 from submissions.progress import Reporter
 from tasks.datasets.card import Card
-from tasks.datasets.dataset import DatasetError, load_dataset, read_card, save_dataset
+from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
 from tasks.datasets.dataset_checks import CARD, LABELS, TABLE
 from tasks.kind import DatasetPart
 from tasks.kinds.registry import KINDS
@@ -75,14 +75,23 @@ def build_quickstart(data: Path, tasks: Sequence[Task], reporter: Reporter) -> N
     absent = [name for name in dict.fromkeys(task.dataset for task in tasks) if not is_there(data, name)]
     if not absent:
         return
-    from tasks.quickstart.registry import BUILDERS  # it takes long to import
-
-    builders = {f"{name}@1": build for name, build in BUILDERS.items()}
+    builders = _builders()
     missing = [name for name in absent if name in builders]
     if missing:
         reporter.say(f"Building {', '.join(missing)} in {data} …")
     for name in missing:
         save_dataset(builders[name](), data)
+
+
+def own_datasets() -> frozenset[str]:
+    """The data sets that the judge builds itself."""
+    return frozenset(_builders())
+
+
+def _builders() -> dict[str, Callable[[], Dataset]]:
+    from tasks.quickstart.registry import BUILDERS  # it takes long to import
+
+    return {f"{name}@1": build for name, build in BUILDERS.items()}
 
 
 def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_datasets: int) -> list[str]:

@@ -10,13 +10,17 @@ from typing import NamedTuple
 import numpy as np
 from ase.build import bulk
 
-from judge.config import ConfigError, JudgeSettings
+from judge.config import ConfigError, JudgeSettings, UsageError
+from judge.data.datasets import check_domain, check_kind, is_there, own_datasets
+from judge.evaluation.evaluate import disks
 from judge.images.credentials import login_for
-from judge.images.disk_space import free_bytes
+from judge.images.disk_space import free_bytes, require_room
 from judge.images.mirror import open_mirror
 from judge.publishing.destination import open_site
 from judge.records.hardware import cpu_name
 from judge.records.manifest import FILE
+from judge.records.signing import SigningKey, safe_key_file, trusted_keys
+from judge.records.suite_record import load_unchanged
 from judge.upkeep.bucket_checks import (
     check_site,
     check_status_bucket,
@@ -32,10 +36,10 @@ from sandbox.limits import GIB, Limits
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import run_session
-from tasks.datasets.dataset import DatasetError, load_dataset
+from tasks.datasets.dataset import DatasetError, load_dataset, read_card
 from tasks.structures.frames import Frames
+from tasks.suites.suite import SuiteError
 
-MIN_FREE_GIB = 5.0
 EXAMPLE_IMAGE = "lambench/emt:latest"
 _CALCULATOR = "from ase.calculators.emt import EMT\n\n\ndef make_calculator():\n    return EMT()\n"
 _COPPER_EV = -0.005681511358581  # energy of fcc copper, a = 3.61 Å, per atom, ASE's EMT
@@ -62,6 +66,7 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         ("GPU", _gpus),
         ("disk", lambda: _disk(settings)),
         ("store", lambda: _store(workspace)),
+        ("key", lambda: _key(settings)),
     ]
     if settings.upload_bucket or settings.status_bucket or settings.status_url:
         checks += [
@@ -71,7 +76,7 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         ]
     if "://" in settings.publish_to:
         checks += [("site", lambda: _site(workspace))]
-    checks += [("data", lambda: _data(settings))]
+    checks += [("data", lambda: _data(settings)), ("suite", lambda: _suite(workspace))]
     for name, check in checks:
         yield _run_check(name, check)
     yield _run_check("guest, as a process", lambda: _guest("process", settings))
@@ -86,17 +91,19 @@ def _run_check(name: str, check: Callable[[], Finding]) -> CheckResult:
         ok, text = check()
     except JudgeFault as fault:
         return CheckResult(name, False, fault.remedy)
-    except (OSError, DatasetError, ConfigError) as error:
+    except (OSError, DatasetError, ConfigError, UsageError, SuiteError) as error:
         return CheckResult(name, False, str(error))
     return CheckResult(name, ok, text)
 
 
 def _engine(settings: JudgeSettings) -> Finding:
     try:
-        open_driver("docker", settings.run_dir, settings.runtime, settings.cold_start)
+        driver = open_driver("docker", settings.run_dir, settings.runtime, settings.cold_start)
+        for disk in driver.disks:
+            require_room(disk, settings.min_free_bytes)
     except JudgeFault as fault:
         return (None if settings.driver == "process" else False), fault.remedy
-    return True, "the Docker engine answers"
+    return True, "the Docker engine answers, and its disk has room"
 
 
 def _gpus() -> Finding:
@@ -107,12 +114,12 @@ def _gpus() -> Finding:
 
 
 def _disk(settings: JudgeSettings) -> Finding:
-    places = {Path(settings.store) if "://" not in settings.store else settings.data, settings.data, settings.run_dir}
-    free = {place: free_bytes(place) / GIB for place in places}
-    place = min(free, key=lambda p: free[p])
-    if free[place] < MIN_FREE_GIB and place != settings.run_dir:
-        return False, f"only {free[place]:.1f} GiB free at {place}: free at least {MIN_FREE_GIB:g} GiB"
-    return True, f"{free[place]:.1f} GiB free at {place}, the least"
+    places = disks(settings)
+    for place in places:
+        require_room(place, settings.min_free_bytes)
+    least = min(places, key=free_bytes)
+    needed = settings.min_free_bytes / GIB
+    return True, f"{free_bytes(least) / GIB:.1f} GiB free at {least}, the least; judging needs {needed:.2g} GiB"
 
 
 def _store(workspace: Workspace) -> Finding:
@@ -125,6 +132,16 @@ def _store(workspace: Workspace) -> Finding:
     store.delete(_PROBE_KEY)
     n = sum(key.endswith("/submission.json") for key in store.list("submissions/"))
     return True, f"{settings.store}: written and read; {n} submissions"
+
+
+def _key(settings: JudgeSettings) -> Finding:
+    path = safe_key_file(settings)
+    trusted_keys(settings)
+    try:
+        SigningKey.load(path)
+    except FileNotFoundError:
+        return None, f"none in {path} yet: the first judge evaluate makes one, or judge keys create"
+    return True, f"{path}: only its owner can read it"
 
 
 def _upload_bucket(workspace: Workspace) -> Finding:
@@ -159,6 +176,23 @@ def _data(settings: JudgeSettings) -> Finding:
     for card in cards:
         load_dataset(card.parent)
     return True, f"{len(cards)} data sets in {settings.data}; all hashes agree with their cards"
+
+
+def _suite(workspace: Workspace) -> Finding:
+    """Whether each task of the suite of the settings can be judged: its data set is there, and fits its kind."""
+    data = workspace.data
+    suite = load_unchanged(workspace.store, workspace.settings.suite)
+    present = [task for task in suite.tasks if is_there(data, task.dataset)]
+    for task in present:
+        check_domain(suite, task, read_card(data / task.dataset))
+        check_kind(data, suite, task)
+    absent = {task.dataset for task in suite.tasks} - {task.dataset for task in present}
+    missing = sorted(absent - own_datasets())
+    if missing:
+        names = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+        return False, f"{suite.name}: data sets are missing ({names}): judge plan says how to import each"
+    built = f"; judge evaluate builds {len(absent)} data sets" if absent else ""
+    return True, f"{suite.name}, version {suite.version}: its {len(suite.tasks)} tasks can be judged{built}"
 
 
 def _guest(driver_name: DriverName, settings: JudgeSettings) -> Finding:

@@ -21,17 +21,7 @@ from judge.config import UsageError
 from scoring import Release, Term, load_release, packaged_releases
 from scoring.lambench.published import TableModel, rounded, score_published
 from scoring.lambench.published_config import Read, release_from_config
-from scoring.names import (
-    EFFICIENCY,
-    FORCE_FIELD,
-    INSTABILITY,
-    LAMBENCH,
-    PROPERTY_ERROR,
-    SCHEMES,
-    SCORES,
-    Variant,
-    of_scheme,
-)
+from scoring.names import EFFICIENCY, FORCE_FIELD, INSTABILITY, LAMBENCH, PROPERTY_ERROR, SCORES, Variant, of_scheme
 from submissions.tables import plain_table, table_console
 
 app = typer.Typer(no_args_is_help=True)
@@ -111,7 +101,7 @@ def _shown(release: Release, value: float | None) -> float | None:
 def _print_table(release: Release, models: Mapping[str, TableModel]) -> None:
     keys = of_scheme(LAMBENCH)
     labels = [SCORES[key].label.lower() for key in keys]
-    table = plain_table("model", *labels, numbers=labels, title=f"{SCHEMES[LAMBENCH]}: {release.title}")
+    table = plain_table("model", *labels, numbers=labels, title=release.title)
     for name, model in models.items():
         cells = [_text(model.scores[key].value) for key in keys]
         if model.is_lower_bound and model.scores[INSTABILITY].value is not None:

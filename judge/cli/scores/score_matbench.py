@@ -67,8 +67,8 @@ def matbench_command(
         about = {"scheme": "matbench", "release": facts.name, "variant": variant}
         print_scores_json({**about, "models": data, "notes": []})
     elif explain is not None:
-        for term in rows[explain].values():
-            print_tree(term, table_console(), ALL_LEVELS)
+        for name, term in rows[explain].items():
+            print_tree(term, table_console(), ALL_LEVELS, f"{facts.title}: {name.upper()}")
     else:
         _print_table(f"{facts.title}, {variant.replace('_', ' ')}", rows)
 

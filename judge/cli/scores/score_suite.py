@@ -96,7 +96,7 @@ def _print_scores(board: Leaderboard, as_published: bool) -> None:
     release = board.published if as_published else board.release
     variant = "as published" if as_published else "corrected"
     titles = {scheme: f"{label}, {variant} ↑" for scheme, label in SCHEMES.items()}
-    titles[LAMBENCH] = f"{SCHEMES[LAMBENCH]}, {variant} ↓ (efficiency ↑); {release.title}"
+    titles[LAMBENCH] = f"{release.title} ↓ (efficiency ↑)"
     tables = {
         title: [name for name in names if (_SCORES[name].scheme if name in _SCORES else LAMBENCH) == scheme]
         for scheme, title in titles.items()
