@@ -1,23 +1,9 @@
-# Two images. `calculator` is a base for authors; `judge` is the judge's own.
+# The judge's own image. The base for authors, lambench/calculator, is in submissions/examples/calculator.
 #
-#   docker build --target calculator -t lambench/calculator .
 #   docker build --target judge -t lambench/judge .
 #
 # If there is a folder wheels/ beside this file, pip takes everything from it; else it asks its index.
 ARG BASE_IMAGE=python:3.11-slim
-
-FROM ${BASE_IMAGE} AS calculator-build
-LABEL org.lambench.stage="build"
-COPY setup/calculator.txt wheels* /tmp/wheels/
-RUN python3 -m venv /opt/venv \
- && if ls /tmp/wheels/*.whl >/dev/null 2>&1; then offline="--no-index --find-links /tmp/wheels"; fi \
- && /opt/venv/bin/pip install --no-cache-dir $offline -r /tmp/wheels/calculator.txt
-
-FROM ${BASE_IMAGE} AS calculator
-COPY --from=calculator-build /opt/venv /opt/venv
-ENV PATH=/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    PYTHONDONTWRITEBYTECODE=1
-WORKDIR /model
 
 FROM ${BASE_IMAGE} AS judge-build
 LABEL org.lambench.stage="build"

@@ -1,7 +1,7 @@
 # Everything a person does with a clone. Each target sets up what it needs by itself, and only once.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test room selftest bench soak lint images judge-image clean
+.PHONY: help setup demo demo-full test room selftest bench soak lint images judge-image clean
 
 BIN := .venv/bin
 
@@ -12,8 +12,11 @@ help: ## this list
 setup: ## the virtual environment in .venv
 	@setup/python.sh
 
-demo: ## build, submit and judge the four examples; a leaderboard in var/site/
+demo: ## build, submit and judge five examples by a small suite; a leaderboard in var/site/, its first page in minutes
 	@setup/demo.sh
+
+demo-full: ## the same by the suite quickstart, which has every kind of task
+	@setup/demo.sh --full
 
 test: ## set up, then every check and every test
 	@setup/test.sh

@@ -9,7 +9,8 @@ wait "$engine" || exit $?
 
 setup/base-image.sh & base=$!
 # Wheels are downloaded while the base image is made. If this fails, images.sh tries again and prints the reason.
-for name in "${EXAMPLES[@]}"; do setup/wheels.sh "submissions/examples/$name/requirements.txt" >/dev/null 2>&1 || true; done
-setup/wheels.sh setup/calculator.txt >/dev/null 2>&1 || true
+requirements=()
+for name in calculator "${EXAMPLES[@]}"; do requirements+=("submissions/examples/$name/requirements.txt"); done
+"$PY" -m judge.demo wheels "${requirements[@]}" >/dev/null 2>&1 || true
 wait "$base"
 setup/images.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes .venv with this project and its development tools, if pyproject.toml has changed.
+# Makes .venv with this project and its development tools, if pyproject.toml has changed. DEVELOPMENT=no: without the tools.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -10,7 +10,15 @@ command -v "$PYTHON" >/dev/null || stop "no $PYTHON: install Python 3.11 or newe
 stamp=.venv/.installed
 # The path is part of the stamp, since a virtual environment cannot be moved.
 inputs=$( (cat pyproject.toml; "$PYTHON" -V; pwd) | hash_of)
-[ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && exit 0
+project=. tools=''
+made=$(cat "$stamp" 2>/dev/null || true)
+[ "$made" != "$inputs" ] || exit 0
+if [ "${DEVELOPMENT:-}" = no ]; then
+    inputs="$inputs without tools"
+    [ "$made" != "$inputs" ] || exit 0
+else
+    project='.[dev]' tools=' and its development tools'
+fi
 
 if ! [ -x "$PY" ] || ! "$PY" -m pip --version >/dev/null 2>&1; then
     say "Making the virtual environment .venv"
@@ -23,6 +31,6 @@ if ! [ -x "$PY" ] || ! "$PY" -m pip --version >/dev/null 2>&1; then
         PYTHONPATH="$CACHE/virtualenv" quietly "$PYTHON" -m virtualenv .venv
     fi
 fi
-say "Installing the judge and its development tools into .venv"
-quietly "$PY" -m pip install -e '.[dev]'
+say "Installing the judge$tools into .venv"
+quietly "$PY" -m pip install -e "$project"
 echo "$inputs" >"$stamp"

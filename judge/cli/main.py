@@ -38,7 +38,7 @@ _GROUPS = {
     "layers": ("intake.layers", "Layers of public base images, which no author needs to send."),
     "score": ("scores.score", "Scores of judged submissions, and of published tables."),
     "site": ("maintainer.site", "The leaderboard's pages: build, publish, serve."),
-    "store": ("maintainer.store", "The store's digest."),
+    "store": ("maintainer.store", "The store: what it holds, and its digest."),
 }
 # By name: the module in `judge.cli` with the function NAME_command.
 _COMMANDS = {
@@ -61,6 +61,7 @@ _COMMANDS = {
     "invitations": "intake.invite",
     "evaluate": "maintainer.evaluate",
     "doctor": "maintainer.doctor",
+    "demo": "maintainer.demo",
     "reap": "maintainer.evaluate",
 }
 

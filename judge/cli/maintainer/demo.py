@@ -1,0 +1,168 @@
+"""`judge demo`: builds, submits and judges five example models, and shows the leaderboard as it grows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+import typer
+from rich.console import Console
+
+from judge.cli.maintainer.site import write_pages
+from judge.cli.options import Drivers
+from judge.config import load_settings
+from judge.demo.environments import example_python
+from judge.demo.examples import AT_FIRST, BASE, EXAMPLES, MODELS, REFERENCES, card_of_example, requirements_of
+from judge.demo.images import ExampleImages, build_client, find_base
+from judge.demo.wheels import CUDA_NOTE, has_cuda, wheels_of
+from judge.evaluation.evaluate import evaluate
+from judge.evaluation.request import Request
+from judge.workspace import Workspace
+from sandbox.driver import Driver, DriverName
+from sandbox.drivers.docker_driver import connect_engine
+from sandbox.drivers.open_driver import open_driver
+from sandbox.verdict import FaultCause, JudgeFault
+from submissions.card.file import read_card
+from submissions.cli.local_preflight import local_preflight
+from submissions.preflight.acceptance import earlier_submission, make_submission, store_submission
+from submissions.progress import Reporter, duration
+
+SUITE, FULL_SUITE = "demo", "quickstart"
+
+
+def demo_command(
+    full: Annotated[
+        bool, typer.Option("--full", help="by the suite quickstart: every kind of task, many minutes")
+    ] = False,
+    base: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="local or public image with Python, to build the examples on")
+    ] = None,
+    driver: Drivers = None,
+) -> None:
+    """Judges five example models, and makes a leaderboard: its first page after two models, in three minutes.
+
+    It needs a Docker engine. Without one, the models run in virtual environments, with no isolation.
+    """
+    begin = time.monotonic()
+    console = Console()
+    say = Reporter(console).say
+    demo = _Demo(_workspace(), console, FULL_SUITE if full else SUITE, driver or _driver(say))
+    with ThreadPoolExecutor(1) as downloads:
+        downloads.submit(_download_all, say)
+        reference = _references(demo.driver, base, say)
+        for names in (MODELS[:AT_FIRST], *((name,) for name in MODELS[AT_FIRST:])):
+            demo.judge([demo.submit(name, reference(name)) for name in names])
+    say(f"Done in {duration(time.monotonic() - begin)}, of which the judging took {duration(demo.judging_s)}.")
+    say(f"{', '.join(REFERENCES)} has no rank. For other commands state it in judge.toml: {_setting(demo.workspace)}")
+    raise typer.Exit(demo.exit_status)
+
+
+def _workspace() -> Workspace:
+    """The workspace of the settings, with the reference models, unless others are stated.
+
+    The data sets are public, so a cold start is not required: not every engine allows it.
+    """
+    settings = load_settings()
+    stated = settings.model_fields_set
+    defaults = {"references": REFERENCES, "cold_start": "if possible"}
+    return Workspace(settings.model_copy(update={k: v for k, v in defaults.items() if k not in stated}))
+
+
+def _setting(workspace: Workspace) -> str:
+    names = ", ".join(f'"{name}"' for name in workspace.settings.references)
+    return f"references = [{names}]"
+
+
+def _driver(say: Callable[[str], None]) -> DriverName:
+    try:
+        connect_engine().close()
+    except JudgeFault as fault:
+        if fault.cause is not FaultCause.DOCKER:
+            raise
+        say("No Docker engine answers: the models run in virtual environments, with no isolation.")
+        return "process"
+    return "docker"
+
+
+def _download_all(say: Callable[[str], None]) -> None:
+    """Downloads all wheels while others are installed. What fails is tried again, and reported, when it is needed."""
+    for name in (BASE, *MODELS):
+        try:
+            if has_cuda(wheels_of(requirements_of(name))):
+                say(CUDA_NOTE)
+        except JudgeFault:
+            return
+
+
+def _references(driver: DriverName, base: str | None, say: Callable[[str], None]) -> Callable[[str], str]:
+    """A function from the name of an example to its reference for the driver. It builds what is missing."""
+    if driver == "docker":
+        client = build_client()
+        return ExampleImages(client, find_base(client, base, say), say).build
+
+    def of_environment(name: str) -> str:
+        say(f"Preparing {name}")
+        return f"{EXAMPLES / name}?{urlencode({'python': example_python(name)})}"
+
+    return of_environment
+
+
+@dataclass
+class _Demo:
+    """The submissions, their judging and the pages.
+
+    Args:
+        judging_s: time of judging and of the pages until now [s].
+        exit_status: 1 once this machine prevented something from being judged.
+    """
+
+    workspace: Workspace
+    console: Console
+    suite: str
+    driver: DriverName
+    judging_s: float = 0.0
+    exit_status: int = 0
+
+    def submit(self, name: str, reference: str) -> str:
+        """The ID of the submission of an example, which passes the preflight first.
+
+        Raises:
+            JudgeFault: it does not pass.
+        """
+        sandbox, store, card = self._sandbox(), self.workspace.store, read_card(card_of_example(name))
+        image = sandbox.resolve(reference)
+        if earlier := earlier_submission(store, image.id):
+            return earlier.id
+        begin = time.monotonic()
+        outcome = local_preflight(self.console, self.workspace.settings, card.name, sandbox, image, card, None)
+        if outcome.value is None:
+            raise JudgeFault(
+                FaultCause.DISK, f"{name} did not pass the preflight: {outcome.sentence} {outcome.private}"
+            )
+        submission = make_submission("", card, image, outcome.value)
+        store_submission(store, submission, outcome.private)
+        self._say(f"{card.name} is submitted as {submission.id} (preflight: {duration(time.monotonic() - begin)})")
+        return submission.id
+
+    def judge(self, ids: list[str]) -> None:
+        """Judges these submissions, and writes the pages of all."""
+        begin, folder = time.monotonic(), self.workspace.settings.site_dir
+        request = Request(ids=tuple(ids), suite=self.suite, driver=self.driver)
+        summary = evaluate(self.workspace, request, Reporter(self.console, "judging"))
+        self.exit_status = max(self.exit_status, summary.exit_status)
+        problems = write_pages(self.workspace, self.suite, folder)
+        self.judging_s += time.monotonic() - begin
+        for problem in problems:
+            self._say(f"left out: {problem}")
+        self._say(f"The leaderboard is {(folder / 'index.html').as_uri()}")
+
+    def _sandbox(self) -> Driver:
+        settings = self.workspace.settings
+        return open_driver(self.driver, settings.run_dir, settings.runtime, settings.cold_start)
+
+    def _say(self, text: str) -> None:
+        Reporter(self.console).say(text)
