@@ -6,7 +6,16 @@ import os
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import SettingsConfigDict
 
 from sandbox.driver import ColdStart
@@ -20,6 +29,29 @@ class ConfigError(ValueError):
 
 class UsageError(ValueError):
     """A command cannot be run with these arguments; one line with the reason and the remedy."""
+
+
+class Retention(BaseModel):
+    """How many days each sort of file is kept. None: for ever.
+
+    Args:
+        observations: stored answers that no result that counts and no published page rests on.
+        trajectories: the same of simulations, whose observations hold their frames.
+        models: trained models.
+        logs: preflight logs of submissions that were never published, and old files of the event log.
+        images: images of the selftest on this machine's engine. None: as `judge gc --days`.
+        also_needed: also observations and trajectories that a result that counts or a published page rests on. `judge
+            verify` cannot measure these results again.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    observations: float | None = Field(None, ge=0)
+    trajectories: float | None = Field(None, ge=0)
+    models: float | None = Field(None, ge=0)
+    logs: float | None = Field(None, ge=0)
+    images: float | None = Field(None, ge=0)
+    also_needed: bool = False
 
 
 def default_key_file() -> Path:
@@ -67,6 +99,7 @@ class JudgeSettings(Settings):
         intake_seconds: how long one intake examines requests of one invitation, and how long one transfer may take.
         intake_bytes: how much one intake fetches for one invitation, and how much is fetched in vain for one request.
         intake_delays: a request is refused after so many delays that only this request has; at most one an hour counts.
+        retention: how many days `judge gc` keeps each sort of file, a table `[retention]`.
     """
 
     model_config = SettingsConfigDict(extra="forbid")
@@ -100,6 +133,7 @@ class JudgeSettings(Settings):
     intake_seconds: float = Field(3600.0, gt=0)
     intake_bytes: int = Field(128 * 1024**3, gt=0)
     intake_delays: int = Field(5, ge=1)
+    retention: Retention = Retention()
     _old_names: tuple[str, ...] = PrivateAttr(())
 
     @property

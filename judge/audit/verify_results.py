@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from judge.records.manifest import Defect, sha256
 from judge.records.observation_file import observation_path, read_observation
 from judge.records.published_submissions import record_path, why_misnamed
 from judge.records.records import End, Result
+from judge.records.removals import removed_keys
 from judge.records.results import load_results, read_record
 from judge.records.signing import BadSignature, check_signature
 from sandbox.verdict import JudgeFault
@@ -37,12 +39,14 @@ class SubmissionCheck(NamedTuple):
         n_results: that count, in the suite.
         defects: also the results that could not be verified.
         largest: relative difference between a stored number and the same number measured again, without defects.
+        removed: keys of results that were not measured again: the retention policy removed their observations.
     """
 
     submission: str
     n_results: int
     defects: tuple[Defect, ...]
     largest: float = 0.0
+    removed: tuple[str, ...] = ()
 
 
 @dataclass
@@ -60,6 +64,21 @@ class VerificationContext:
     trusted: Collection[str]
     current: Collection[str] | None
     _datasets: dict[str, Dataset | DatasetError] = field(default_factory=dict)
+
+    def is_removed(self, result: Result) -> bool:
+        """Whether the observation of `result` is gone, and a trusted judge's retention policy removed it.
+
+        Raises:
+            StoreError: the record of a removal cannot be read.
+        """
+        digest = result.provenance.observation
+        if digest is None or self.store.exists(observation_path(digest)):
+            return False
+        return observation_path(digest) in self._removed
+
+    @cached_property
+    def _removed(self) -> frozenset[str]:
+        return removed_keys(self.store, self.trusted)
 
     def dataset(self, name: str) -> Dataset:
         """The data set, every file checked against its hash. Each data set is read once.
@@ -103,17 +122,21 @@ def check_submission(context: VerificationContext, id: str) -> SubmissionCheck:
         return SubmissionCheck(id, 0, (Defect(id, error.remedy),))
     misnamed = why_misnamed(id, submission)
     defects = [Defect(record_path(id), misnamed)] if misnamed else []
-    largest = 0.0
+    largest, removed = 0.0, []
     for result in results:
         end = histories[unit_prefix(id, result.task, result.observation_key)].end
         if end is None:  # another judge has just begun a new attempt
             defects.append(Defect(id, f"{result.task} is being judged anew: verify it again afterwards"))
             continue
         row = _CheckedResult(result, submission, tasks[result.task], end)
+        if context.is_removed(result):
+            defects += [Defect(row.key, why) for why in (*_signature(context, row), *_items(context, row))]
+            removed.append(row.key)
+            continue
         defects_of_result, difference = _check(context, row)
         defects += defects_of_result
         largest = max(largest, difference)
-    return SubmissionCheck(id, len(results), tuple(defects), largest)
+    return SubmissionCheck(id, len(results), tuple(defects), largest, tuple(removed))
 
 
 def _check(context: VerificationContext, row: _CheckedResult) -> tuple[list[Defect], float]:

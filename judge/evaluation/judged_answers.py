@@ -15,6 +15,7 @@ from pathlib import Path
 from judge.evaluation.plan import Planned, Step, Unit
 from judge.records.attempts import read_history
 from judge.records.observation_file import read_observation
+from judge.records.removals import was_removed
 from submissions.store.interface import Store
 from tasks.datasets.dataset import load_structures
 from tasks.kind import JudgedAnswers
@@ -101,7 +102,7 @@ def judged_answers(unit: Unit, store: Store, data: Path) -> Iterator[JudgedAnswe
     """
     for other in unit.labelled:
         end = read_history(store, other.prefix).end
-        if end is not None and end.observation is not None:
+        if end is not None and end.observation is not None and not was_removed(store, end.observation):
             frames = load_structures(data / other.task.dataset).frames
             answers = read_frames(read_observation(store, end.observation), frames)
             yield JudgedAnswers(other.task.name, end.observation, frames, answers)

@@ -18,6 +18,7 @@ from judge.evaluation.verdict import Assessment, assess
 from judge.records.items_file import ItemsTable, items_path, pack_items, result_path
 from judge.records.observation_file import read_observation
 from judge.records.records import End, Result
+from judge.records.removals import ObservationRemoved, was_removed
 from sandbox.events import Event, emit
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
@@ -73,6 +74,7 @@ def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]
         dataset: returns that of the task; called only if there is an observation.
 
     Raises:
+        ObservationRemoved: by the retention policy.
         JudgeFault: MEASURE, the observation does not fit the data set; STORE, it is gone or damaged.
     """
     key = unit.result_key(end)
@@ -80,6 +82,8 @@ def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]
         return MeasuredUnit(
             _result(unit, end, key, Assessment(end.verdict or Verdict.CRASHED, end.sentence), None), None
         )
+    if was_removed(store, end.observation):
+        raise ObservationRemoved(unit.submission.id)
     observation = read_observation(store, end.observation)
     with kind_at_fault(unit):
         measurement = unit.kind.measure(observation, dataset(), unit.parameters, unit.measured_label_set)

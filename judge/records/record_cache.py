@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from judge.config import JudgeSettings
 from judge.gc_pause import collector_paused
@@ -47,6 +48,13 @@ class SubmissionFacts:
     results: tuple[ResultFacts, ...]
 
 
+class StoreFacts(NamedTuple):
+    """The attempts, by the prefix of their unit, and the results of all submissions, also of those without a record."""
+
+    histories: Mapping[str, History]
+    results: tuple[ResultFacts, ...]
+
+
 @dataclass(frozen=True)
 class RecordCache:
     """The records of one store, read through a cache."""
@@ -63,6 +71,28 @@ class RecordCache:
         with collector_paused():
             return self._facts(submissions)
 
+    def everything(self, listed: Iterable[Stamped]) -> StoreFacts:
+        """The facts of all attempts and results of `listed`, a listing of the whole store.
+
+        Raises:
+            StoreError: a record cannot be read; one line that names it.
+        """
+        with collector_paused():
+            prefixes = ["attempts/", "results/"]
+            chosen = {each.key: each for each in listed if each.key.startswith(tuple(prefixes))}
+            objects = _Objects(self.store, chosen, self.file.read(prefixes))
+            attempts = [key for key in chosen if key.startswith("attempts/")]
+            results = [key for key in chosen if key.startswith("results/") and key.endswith(".json")]
+            try:
+                return StoreFacts(histories_of(objects, attempts), tuple(map(objects.result_facts, results)))
+            finally:
+                self._update(objects)
+
+    def _update(self, objects: _Objects) -> None:
+        gone = objects.cached.keys() - objects.listed.keys()
+        if objects.added or gone:
+            self.file.write(objects.added, gone)
+
     def _facts(self, submissions: Collection[str]) -> dict[str, SubmissionFacts]:
         folders = [f"{id}/" for id in submissions] if len(submissions) <= FEW else [""]
         prefixes = [f"{room}/{folder}" for room in ROOMS for folder in folders]
@@ -74,9 +104,7 @@ class RecordCache:
         try:
             return {id: _facts_of(objects, id, keys[id]) for id in submissions}
         finally:  # also if a record cannot be read: the others are cached
-            gone = objects.cached.keys() - listed.keys()
-            if objects.added or gone:
-                self.file.write(objects.added, gone)
+            self._update(objects)
 
 
 def open_cache(settings: JudgeSettings, store: Store) -> RecordCache:

@@ -31,6 +31,7 @@ class ResultFacts(NamedTuple):
     measured: float
     verdict: Verdict
     observation: str | None
+    kind: str
 
     @classmethod
     def from_result(cls, key: str, result: Result) -> ResultFacts:
@@ -46,6 +47,7 @@ class ResultFacts(NamedTuple):
             measured=result.measured.timestamp(),
             verdict=result.verdict,
             observation=result.provenance.observation,
+            kind=result.kind,
         )
 
 

@@ -36,7 +36,9 @@ class GarbageKind(StrEnum):
     """The kinds of garbage."""
 
     OBSERVATION = "observation"
+    TRAJECTORY = "trajectory"
     MODEL = "trained model"
+    LOG = "log"
     ITEMS = "items table"
     TEMPORARY = "temporary file"
     CHECKPOINT = "checkpoint"
@@ -54,12 +56,14 @@ class Garbage:
     Args:
         name: key in the store, path, or name of an image.
         remove: removes it; False if it is in use after all, and was kept.
+        by_policy: a record names it, and the retention policy removes it.
     """
 
     kind: GarbageKind
     name: str
     size_bytes: int
     remove: Callable[[], bool]
+    by_policy: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAtt
     Raises:
         StoreError: a record cannot be read; one line that names it.
     """
-    stored = [(kind, key) for kind, room in _REFERRED.items() for key in store.list(room)]
+    stored = [(kind, each) for kind, room in _REFERRED.items() for each in store.stamped(room)]
     attempts = read_attempts(store)
     if attempts.living:
         return (), attempts
@@ -117,19 +121,27 @@ def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAtt
     kept = {observation_path(digest) for digest in named if digest}
     kept |= {model_path(end.model) for end in ends if end.model}
 
+    remove, unnamed = remover(store, attempts), [(kind, each) for kind, each in stored if each.key not in kept]
+    garbage = (Garbage(kind, each.key, each.size_bytes, partial(remove, each.key)) for kind, each in unnamed)
+    return tuple(garbage), attempts
+
+
+def remover(store: Store, attempts: StoreAttempts) -> Callable[[str], bool]:
+    """A function that removes the file under a key; it returns False, and keeps it, if an attempt was claimed since."""
+
     def remove(key: str) -> bool:
         if _claims(store) - attempts.claims:
             return False
         store.delete(key)
         return True
 
-    unnamed = [(kind, key) for kind, key in stored if key not in kept]
-    return tuple(Garbage(kind, key, _size(store, key), partial(remove, key)) for kind, key in unnamed), attempts
+    return remove
 
 
 def items_without_result(store: Store) -> tuple[Garbage, ...]:
     """The items tables without a result. If one is removed wrongly, it can be measured again."""
-    keys, seen = frozenset(store.list("results/")), time.monotonic()
+    sizes = {each.key: each.size_bytes for each in store.stamped("results/")}
+    seen = time.monotonic()
 
     def remove(key: str, result: str) -> bool:
         time.sleep(max(0.0, seen + GRACE_S - time.monotonic()))
@@ -142,11 +154,11 @@ def items_without_result(store: Store) -> tuple[Garbage, ...]:
             return False
         return True
 
-    results = {key: key.removesuffix(_ITEMS) + _RESULT for key in sorted(keys) if key.endswith(_ITEMS)}
+    results = {key: key.removesuffix(_ITEMS) + _RESULT for key in sorted(sizes) if key.endswith(_ITEMS)}
     return tuple(
-        Garbage(GarbageKind.ITEMS, key, _size(store, key), partial(remove, key, result))
+        Garbage(GarbageKind.ITEMS, key, sizes[key], partial(remove, key, result))
         for key, result in results.items()
-        if result not in keys
+        if result not in sizes
     )
 
 
@@ -194,10 +206,3 @@ def _files(root: Path) -> Iterator[tuple[Path, float, int]]:
             except FileNotFoundError:  # its writer has just removed it
                 continue
             yield path, status.st_mtime, status.st_size
-
-
-def _size(store: Store, key: str) -> int:
-    try:
-        return (store.root / key).stat().st_size if isinstance(store, LocalStore) else len(store.get(key))
-    except (OSError, KeyError):
-        return 0

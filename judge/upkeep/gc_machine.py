@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import docker
 
@@ -99,6 +100,36 @@ def selftest_images(oldest: float) -> tuple[Garbage, ...]:
         hostile = client.api.images(filters={"reference": SELFTEST_IMAGES})
     old = {name: image for image in hostile if image["Created"] < oldest for name in image["RepoTags"] or ()}
     return _as_garbage(client, old)
+
+
+class EngineImages(NamedTuple):
+    """The images of calculators and of the selftest on this machine's engine.
+
+    Args:
+        size_bytes: of all; a layer that several images share counts for each.
+        oldest: when the first of them was made [s since 1970]; None if there is none.
+    """
+
+    images: int
+    size_bytes: int
+    oldest: float | None
+
+
+def engine_images() -> EngineImages:
+    """The images that the judge uses on this machine.
+
+    Raises:
+        JudgeFault: no engine answers.
+    """
+    client = connect_engine()
+    with engine_faults():
+        listed = [
+            *client.api.images(filters={"label": CALCULATOR_LABEL}),
+            *client.api.images(filters={"reference": SELFTEST_IMAGES}),
+        ]
+    images = {image["Id"]: image for image in listed}.values()
+    sizes, times = [int(image["Size"]) for image in images], [float(image["Created"]) for image in images]
+    return EngineImages(len(images), sum(sizes), min(times, default=None))
 
 
 def _as_garbage(client: docker.DockerClient, images: Mapping[str, Mapping[str, object]]) -> tuple[Garbage, ...]:

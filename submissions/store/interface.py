@@ -28,11 +28,14 @@ class Stamped(NamedTuple):
     Args:
         stamp: changes whenever the bytes change.
         is_settled: False if the file was changed a moment ago: then it may change again and keep this stamp.
+        modified: time of the last change [s since 1970]; 0 if it is not known.
     """
 
     key: str
     stamp: str
     is_settled: bool = True
+    size_bytes: int = 0
+    modified: float = 0.0
 
 
 class Readable(Protocol):
@@ -68,7 +71,7 @@ class Store(Readable, Protocol):
         ...
 
     def stamped(self, prefix: str) -> Iterator[Stamped]:
-        """The same keys, each with the version of its bytes."""
+        """The same keys, each with the version, number and time of its bytes. It takes one listing."""
         ...
 
     def delete(self, key: str) -> None:

@@ -93,7 +93,8 @@ class LocalStore:
         except FileNotFoundError:  # removed a moment ago, or a link to nowhere
             return Stamped(key, "", is_settled=False)
         stamp = f"{status.st_ctime_ns}-{status.st_ino}-{status.st_size}"
-        return Stamped(key, stamp, status.st_ctime_ns < now - GRANULARITY_NS)
+        is_settled = status.st_ctime_ns < now - GRANULARITY_NS
+        return Stamped(key, stamp, is_settled, status.st_size, status.st_mtime)
 
     def _files(self, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
         """The files whose keys begin with `prefix`, unsorted. Links to folders are not followed."""

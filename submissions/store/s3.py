@@ -105,7 +105,8 @@ class S3Store:
                 for listed in page.get("Contents", ()):
                     key = listed["Key"].removeprefix(self.place.prefix)
                     if _can_be_key(key):  # consoles make objects such as `folder/`
-                        stamped.append(Stamped(key, f"{listed['ETag']}-{listed['Size']}"))
+                        size, modified = listed["Size"], listed["LastModified"].timestamp()
+                        stamped.append(Stamped(key, f"{listed['ETag']}-{size}", True, size, modified))
         return iter(sorted(stamped))
 
     def delete(self, key: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,18 +13,27 @@ from rich.markup import escape
 
 from judge.cli.options import Json
 from judge.cli.output import print_json, print_lines
-from judge.config import JudgeSettings, UsageError
+from judge.config import JudgeSettings, Retention, UsageError
 from judge.records.hardware import hardware_class
+from judge.records.removals import record_removal
 from judge.records.results import read_submissions
-from judge.upkeep.gc import Garbage, StoreAttempts, dead_writers_files, items_without_result, unreferred_observations
+from judge.upkeep.gc import (
+    Garbage,
+    StoreAttempts,
+    dead_writers_files,
+    items_without_result,
+    read_attempts,
+    unreferred_observations,
+)
 from judge.upkeep.gc_machine import checkpoints, dead_sessions, selftest_images, unreferred_images
+from judge.upkeep.retention import DAY_S, as_garbage
+from judge.upkeep.usage import read_usage
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import Event, emit
 from sandbox.verdict import JudgeFault
 from submissions.store.interface import Store
 from submissions.tables import plain_table, table_console
 
-DAY_S = 86400.0
 IMAGES_HELP = (
     "also images of calculators without a name that no submission of this store refers to; only for hosts with one "
     "store, since images of another store's submissions would be removed too"
@@ -35,7 +46,10 @@ def gc_command(
     images: Annotated[bool, typer.Option("--images", help=IMAGES_HELP)] = False,
     as_json: Json = False,
 ) -> None:
-    """Removes what nothing refers to: observations, items tables, files of dead judges, old images of the selftest."""
+    """Removes what nothing refers to: observations, items tables, files of dead judges, old images of the selftest.
+
+    And what the retention policy removes, the table `[retention]` of judge.toml: `judge store usage` shows it.
+    """
     if not days >= 0:
         raise UsageError(f"--days must be 0 or more, not {days:g}")
     workspace = open_workspace()
@@ -45,11 +59,14 @@ def gc_command(
             "set store to that of this host"
         )
     garbage, lines = find_garbage(workspace, time.time() - days * DAY_S, images)
+    if not dry_run:
+        _record_removal(workspace, garbage)
     kept = [] if dry_run else [each for each in garbage if not _collect(each)]
     lines += [f"{each.kind} {each.name} is in use now: kept" for each in kept]
     gone = [each for each in garbage if each not in kept]
     if as_json:
-        removed = [{"kind": each.kind, "name": each.name, "size_bytes": each.size_bytes} for each in gone]
+        fields = ("kind", "name", "size_bytes", "by_policy")
+        removed = [{field: getattr(each, field) for field in fields} for each in gone]
         print_json({"dry_run": dry_run, "garbage": removed, "notes": lines}, indent=None)
     else:
         _show(gone, lines, dry_run)
@@ -71,18 +88,38 @@ def find_garbage(workspace: Workspace, oldest: float, images: bool = False) -> t
         f"No observation is removed while {prefix} is claimed on {host}: judge evaluate ends it or takes it over"
         for prefix, host in attempts.living.items()
     ]
-    garbage = [*observations, *dead_writers_files(store, oldest), *items_without_result(store)]
+    garbage = [*observations, *_expired(workspace), *dead_writers_files(store, oldest), *items_without_result(store)]
     garbage += checkpoints(settings.run_dir, attempts, _hardware(settings, attempts), oldest)
     garbage += dead_sessions(settings.run_dir)
     if settings.driver != "docker":
         return garbage, [*lines, "Images were not checked: submissions are run without a container here"]
     try:
-        garbage += selftest_images(oldest)
+        image_days = settings.retention.images
+        garbage += selftest_images(oldest if image_days is None else time.time() - image_days * DAY_S)
         if images:
             garbage += unreferred_images(lambda: _only_here(store))
     except JudgeFault as fault:
         lines.append(f"Images were not checked: {fault.remedy}")
     return garbage, lines
+
+
+def _expired(workspace: Workspace) -> list[Garbage]:
+    """What the retention policy removes; nothing while the judge of an open attempt may be alive."""
+    policy, store = workspace.settings.retention, workspace.store
+    if policy == Retention():
+        return []
+    usage = read_usage(workspace)
+    attempts = read_attempts(store)  # after the listing: what is named since then is seen
+    return [] if attempts.living else as_garbage(store, usage.expired, attempts)
+
+
+def _record_removal(workspace: Workspace, garbage: Sequence[Garbage]) -> None:
+    """Stores what the retention policy removes, before anything is removed."""
+    store = workspace.store
+    keys = [each.name for each in garbage if each.by_policy and not each.name.startswith("/")]
+    if keys:
+        key = workspace.signing_key(lambda line: print(line, file=sys.stderr))
+        record_removal(store, key, keys, workspace.settings.retention.model_dump())
 
 
 def _only_here(store: Store) -> list[str]:
@@ -106,9 +143,10 @@ def _collect(garbage: Garbage) -> bool:
 def _show(gone: list[Garbage], lines: list[str], dry_run: bool) -> None:
     console = table_console()
     if gone:
-        table = plain_table("kind", "what", "size", numbers=("size",))
+        table = plain_table("kind", "what", "", "size", numbers=("size",))
         for each in gone:
-            table.add_row(each.kind, escape(each.name), decimal(each.size_bytes))
+            why = "by retention" if each.by_policy else ""
+            table.add_row(each.kind, escape(each.name), why, decimal(each.size_bytes))
         console.print(table)
     print_lines(console, lines)
     total = decimal(sum(each.size_bytes for each in gone))

@@ -1,22 +1,25 @@
-"""`judge store digest`: compares stores by one hash."""
+"""`judge store`: compares stores by one hash, and shows what a store holds."""
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
+from rich.filesize import decimal
 
 from judge.audit.store_digest import digest_lines, digest_of
 from judge.cli.options import Json
-from judge.cli.output import print_json
+from judge.cli.output import print_json, print_lines
+from judge.config import Retention
+from judge.upkeep.gc_machine import EngineImages, engine_images
+from judge.upkeep.retention import DAY_S, Sort
+from judge.upkeep.usage import Usage, read_usage
 from judge.workspace import open_workspace
+from sandbox.verdict import JudgeFault
+from submissions.tables import plain_table, table_console
 
 app = typer.Typer(no_args_is_help=True)
-
-
-@app.callback()
-def common() -> None:
-    """Keeps `digest` a subcommand, though it is the only one."""
 
 
 @app.command("digest")
@@ -33,3 +36,61 @@ def digest(
     for line in result_lines if lines else ():
         print(line)
     print(f"{digest_of(result_lines)}  {len(result_lines)} results")
+
+
+@app.command("usage")
+def usage(as_json: Json = False) -> None:
+    """Prints number, bytes and age of each sort of file, and what `judge gc` removes by the retention policy."""
+    workspace = open_workspace()
+    found, now = read_usage(workspace), time.time()
+    images, note = None, "Images were not counted: submissions are run without a container here"
+    if workspace.settings.driver == "docker":
+        try:
+            images, note = engine_images(), ""
+        except JudgeFault as fault:
+            note = f"Images were not counted: {fault.remedy}"
+    if as_json:
+        print_json(
+            {
+                "retention": found.policy.model_dump(),
+                "sorts": [each.model_dump(mode="json") for each in found.by_sort],
+                "images": images._asdict() if images else None,
+            }
+        )
+        return
+    _show(found, images, now)
+    print_lines(table_console(), [line for line in (note, *_notes(found)) if line])
+
+
+def _show(found: Usage, images: EngineImages | None, now: float) -> None:
+    table = plain_table(
+        "sort", "files", "size", "oldest", "kept", "gc removes", numbers=("files", "size", "oldest", "gc removes")
+    )
+    for each in found.by_sort:
+        age = "–" if each.oldest is None else _days((now - each.oldest) / DAY_S)
+        removed = f"{each.expired_files}, {decimal(each.expired_bytes)}" if each.expired_files else "–"
+        table.add_row(each.sort, str(each.files), decimal(each.size_bytes), age, _kept(each.days), removed)
+    if images:
+        age = "–" if images.oldest is None else _days((now - images.oldest) / DAY_S)
+        kept = _kept(found.policy.images) if found.policy.images is not None else "judge gc --days"
+        table.add_row(Sort.IMAGES, str(images.images), decimal(images.size_bytes), age, kept, "–")
+    total = sum(each.size_bytes for each in found.by_sort)
+    console = table_console()
+    console.print(table)
+    console.print(f"{sum(each.files for each in found.by_sort)} files, {decimal(total)} in all.")
+
+
+def _days(days: float) -> str:
+    return f"{days:.0f} days" if days >= 2 else f"{days * 24:.0f} h"
+
+
+def _kept(days: float | None) -> str:
+    return "for ever" if days is None else f"{days:g} days"
+
+
+def _notes(found: Usage) -> list[str]:
+    if found.policy == Retention():
+        return ["No retention policy is set: see the table [retention] in docs/operating.md"]
+    if found.policy.also_needed:
+        return ["also_needed is set: judge verify cannot measure the results again whose observations are removed"]
+    return ["Observations that a result that counts or a published page rests on are kept, however old they are."]

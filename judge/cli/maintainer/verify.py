@@ -25,6 +25,7 @@ from tasks.datasets.dataset import DatasetError
 from tasks.suites.suite import Suite
 
 BROKEN = 1
+REMOVED = "observations were removed by the retention policy"
 MAX_LINE = 1000
 
 
@@ -86,11 +87,12 @@ def _line(checked: SubmissionCheck) -> str:
     rows = {row.what: row for row in checked.defects}
     missing = sum(row.missing for row in rows.values())
     bad = len(rows) - missing
-    if bad or not rows:
+    if bad or not (rows or checked.removed):
         mark, state = ("NOT", f"{bad} of them do not hold") if bad else ("ok ", "hold")
     else:
         mark, state = "–  ", "not all verified"
     left = f", {missing} not verified: data sets are missing" if missing else ""
+    left += f", {len(checked.removed)} not measured again: {REMOVED}" if checked.removed else ""
     return f"{mark}  {checked.submission}: {checked.n_results} results: {state}{left}"
 
 
@@ -105,6 +107,8 @@ def _summary(checked: list[SubmissionCheck], published: PublicationCheck, defect
     if defects:
         others = f" (and {len(defects) - 1} more)" if len(defects) > 1 else ""
         lines.append(f"The first that does not hold{others}: {plain(str(defects[0]), MAX_LINE)}")
+    elif any(each.removed for each in checked):
+        lines.append(f"Everything else holds: {REMOVED}, of {sum(len(each.removed) for each in checked)} results.")
     else:
         lines.append("Everything holds.")
     return lines
@@ -116,7 +120,13 @@ def _as_data(
     """The same for a program."""
     return {
         "submissions": [
-            {"id": each.submission, "n_results": each.n_results, "largest_difference": each.largest} for each in checked
+            {
+                "id": each.submission,
+                "n_results": each.n_results,
+                "largest_difference": each.largest,
+                "observations_removed": each.removed,
+            }
+            for each in checked
         ],
         "manifests": published.n_manifests,
         "published_results": published.n_results,

@@ -28,6 +28,7 @@ from judge.intake.reusable_layers import PublicLayer
 from judge.records.decisions import DecisionEvent
 from judge.records.manifest import Manifest
 from judge.records.records import Claim, End, Result
+from judge.records.removals import Removal
 from judge.records.results import read_record
 from judge.records.signing import SigningKey, check_signature
 from submissions.client.sent_record import SentRecord
@@ -55,8 +56,9 @@ STORED: dict[str, type[Record]] = {
     "revocation": Revocation,
     "stored-fate": StoredDecision,
     "delayed-request": DelayedRequest,
+    "removal": Removal,
 }
-SIGNED = ("standing-event", "result", "selftest", "manifest")
+SIGNED = ("standing-event", "result", "selftest", "manifest", "removal")
 UNSIGNED = ("result", 1)  # results had no signature then
 NOT_STORED = {UploadForms, InviteFile, SubmissionRequest, Receipt, InvitationStatus}  # exchanged, but not stored
 
