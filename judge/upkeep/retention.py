@@ -1,8 +1,8 @@
 """The retention policy: which files of a store are older than the settings allow, and may be removed.
 
 Kept in any case: an observation that is still to be measured or joined. Kept unless the policy says otherwise: an
-observation on which a result of the round that counts, or the newest pages of a suite, rest. Preflight logs that a
-manifest names must stay.
+observation on which a result of the round that counts or of a later one, or the newest pages of a suite, rest.
+Preflight logs that a manifest names must stay.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class References:
     Args:
         trajectories: observations of kinds that simulate.
         named: by any attempt or result.
-        needed: by a result of the round that counts, or by the newest pages of a suite.
+        needed: by a result of the round that counts or of a later one, or by the newest pages of a suite.
         unmeasured: of attempts that have no result, as trainings until they are joined.
         published: files of submissions that a manifest names.
     """
@@ -103,7 +103,7 @@ def _references(facts: StoreFacts, rounds: Rounds, shown: frozenset[str], publis
         for prefix, history in facts.histories.items()
     }
     with_result = {unit_prefix(each.submission, each.task, each.observation_key) for each in facts.results}
-    needed = [each for each in facts.results if each.key in shown or _counts(each, facts.histories, rounds)]
+    needed = [each for each in facts.results if each.key in shown or _may_count(each, facts.histories, rounds)]
     simulated = [each for each in facts.results if each.kind in KINDS and KINDS.traits(each.kind).first_run]
     of_ends = {end.observation for ended in ends.values() for end in ended}
     unmeasured = {
@@ -121,9 +121,9 @@ def _references(facts: StoreFacts, rounds: Rounds, shown: frozenset[str], publis
     )
 
 
-def _counts(result: ResultFacts, histories: Mapping[str, History], rounds: Rounds) -> bool:
-    """Whether a result of the round that counts rests on the attempt that counts: it may count, now or again."""
-    if result.round != rounds.get(SubmissionTask(result.submission, result.task, result.dataset), 0):
+def _may_count(result: ResultFacts, histories: Mapping[str, History], rounds: Rounds) -> bool:
+    """Whether a result rests on the attempt that counts, in the round that counts or in one that may be applied yet."""
+    if result.round < rounds.get(SubmissionTask(result.submission, result.task, result.dataset), 0):
         return False
     history = histories.get(unit_prefix(result.submission, result.task, result.observation_key))
     return bool(history and history.end and history.end.observation == result.observation)
@@ -174,7 +174,7 @@ def as_garbage(store: Store, files: Iterable[StoredFile], attempts: StoreAttempt
     """The files as garbage. None is removed if an attempt was claimed after `attempts` were read.
 
     Args:
-        attempts: read after the files were listed; none of them may be alive.
+        attempts: read before the files were listed; none of them may be alive.
     """
     remove = remover(store, attempts)
     return [

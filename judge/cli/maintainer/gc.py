@@ -108,9 +108,8 @@ def _expired(workspace: Workspace) -> list[Garbage]:
     policy, store = workspace.settings.retention, workspace.store
     if policy == Retention():
         return []
-    usage = read_usage(workspace)
-    attempts = read_attempts(store)  # after the listing: what is named since then is seen
-    return [] if attempts.living else as_garbage(store, usage.expired, attempts)
+    attempts = read_attempts(store)  # before the listing: it has all that they named, and none is alive
+    return [] if attempts.living else as_garbage(store, read_usage(workspace).expired, attempts)
 
 
 def _record_removal(workspace: Workspace, garbage: Sequence[Garbage]) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from judge.config import Retention
 from judge.records.attempts import unit_prefix
+from judge.records.decisions import EventKind, RoundRecord, record_event
+from judge.records.items_file import result_path
 from judge.records.model_file import model_path
 from judge.records.observation_file import observation_path
 from judge.records.records import Claim, End, Result
@@ -22,7 +24,7 @@ from judge.upkeep.usage import read_usage
 from sandbox.verdict import Verdict
 from submissions.preflight.log import log_path
 from submissions.records import utc_now
-from tests.judge.upkeep.gc_store import aged
+from tests.judge.upkeep.gc_store import aged, claimed_by
 from tests.submissions.store.store_contract import moto_server, moto_store, use_any_credentials
 from tests.world.board_records import digest
 from tests.world.judged import copy_of, own_key_of, result_key, submission_of
@@ -54,18 +56,29 @@ def add_end(world: World, task: str, key: str, **fields: object) -> None:
     world.store.put(f"{prefix}1/end.json", end.model_dump_json().encode())
 
 
-def add_earlier_round(world: World) -> str:
-    """The key of the observation of a result of a round that does not count."""
+def observation_of(world: World, task: str = "copper") -> str:
+    """The key of the observation of the result of a task."""
+    return observation_path(Result.read(world.store.get(result_key(world, task))).provenance.observation or "")
+
+
+def add_round(world: World, number: int) -> str:
+    """The key of the observation of a result of copper in another round of judging."""
     result = Result.read(world.store.get(result_key(world)))
-    observation = digest("an earlier answer")
+    observation, key = digest(f"answers of round {number}"), str(number) * 32
     world.store.put(observation_path(observation), b"answers")
     provenance = result.provenance.model_copy(update={"observation": observation})
-    fields = {"round": 7, "observation_key": "7" * 32, "result_key": "7" * 32, "provenance": provenance}
-    earlier = own_key_of(world).sign(result.model_copy(update=fields))
-    path = f"results/{earlier.submission}/{earlier.task}/{earlier.result_key}.json"
-    world.store.put(path, earlier.model_dump_json().encode())
-    add_end(world, earlier.task, "7" * 32, observation=observation)
+    fields = {"round": number, "observation_key": key, "result_key": key, "provenance": provenance}
+    other = own_key_of(world).sign(result.model_copy(update=fields))
+    world.store.put(result_path(other.submission, other.task, key), other.model_dump_json().encode())
+    add_end(world, other.task, key, observation=observation)
     return observation_path(observation)
+
+
+def apply_round(world: World, number: int) -> None:
+    """From now on this round of copper counts."""
+    record = RoundRecord(task="copper", dataset="copper@1", round=number)
+    key, model = own_key_of(world), submission_of(world)
+    record_event(world.store, key, EventKind.APPLIED, model, "the driver was upgraded", rounds=[record])
 
 
 def expired(world: World, **policy: object) -> set[str]:
@@ -79,15 +92,43 @@ def observations(world: World) -> set[str]:
 
 def test_without_a_policy_everything_stays(world: World) -> None:
     assert Retention() == Retention(observations=None, trajectories=None, models=None, logs=None, images=None)
-    add_earlier_round(world)
+    add_round(world, 1)
+    apply_round(world, 1)
     assert expired(old(world)) == set()
 
 
-def test_an_old_observation_of_a_round_that_does_not_count_goes_and_no_other(world: World) -> None:
-    earlier = add_earlier_round(world)
+def test_a_round_that_may_still_be_applied_stays(world: World) -> None:
+    add_round(world, 1)
+    assert expired(old(world), **MONTH) == set()
+
+
+def test_an_old_observation_of_an_earlier_round_goes_and_no_other(world: World) -> None:
+    earlier = observation_of(world)
+    add_round(world, 1)
+    apply_round(world, 1)
     assert expired(world, **MONTH) == set()
     assert expired(old(world), **MONTH) == {earlier}
     assert expired(world, **{**MONTH, "observations": 50}) == set()
+
+
+def test_what_the_newest_pages_rest_on_stays_though_another_round_counts(world: World) -> None:
+    assert world.run_here("site", "publish")[0] == 0
+    add_round(world, 1)
+    apply_round(world, 1)
+    assert expired(old(world), **MONTH) == set()
+
+
+def test_a_file_that_no_record_names_is_left_to_the_other_rules(world: World) -> None:
+    world.store.put(observation_path(digest("of no attempt")), b"answers")
+    assert expired(old(world), **MONTH) == set()
+
+
+def test_nothing_goes_by_the_policy_while_a_judge_may_be_alive(world: World) -> None:
+    old(world).write_settings(retention={**MONTH, "also_needed": True})
+    claimed_by(world.store, "another boot/ns/1/1/t")
+    status, plan = world.run_json_here("gc")
+    assert (status, plan["garbage"]) == (0, [])
+    assert len(observations(world)) == 2
 
 
 def test_the_maintainer_may_say_that_needed_observations_go_too(world: World) -> None:
@@ -199,7 +240,9 @@ def test_a_kill_while_files_are_removed_loses_nothing_that_counts(world: World, 
 
 
 def test_usage_shows_each_sort_with_what_gc_removes(world: World) -> None:
-    earlier = add_earlier_round(world)
+    earlier = observation_of(world)
+    add_round(world, 1)
+    apply_round(world, 1)
     old(world).write_settings(retention=MONTH)
     status, answer = world.run_json_here("store", "usage")
     rows = {each["sort"]: each for each in answer["sorts"]}
