@@ -1,12 +1,8 @@
-"""Starters: each is whole and states a valid card; those that can be built here pass the preflight."""
+"""Starters: each is whole and states a valid card; that of ASE passes the preflight. See test_starters_soak.py."""
 
 from __future__ import annotations
 
 import ast
-import base64
-import shutil
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,15 +11,12 @@ import docker
 import pytest
 
 from sandbox.image.image_check import CALCULATOR_LABEL, TRAINER_LABEL
-from sandbox.verdict import Verdict
 from submissions.card.file import CardError, read_card
-from submissions.card.starter import WEIGHTS, Starter, StarterName, starter
+from submissions.card.starter import Starter, StarterName, starter
 from submissions.cli.init import write_starter
-from submissions.cli.main import main
 from submissions.records import ModelCard
-from submissions.requests import Receipt
+from tests.submissions.cli.starter_images import Builder, passes, run
 
-ROOT = Path(__file__).parents[3]
 DOMAIN_TABLES = {"HEADS", "MODALS", "MODELS", "TASKS"}
 
 
@@ -66,16 +59,6 @@ def _tables(tree: ast.Module) -> dict[str, set[str]]:
             assert isinstance(node.value, ast.Dict)
             written[target.id] = {ast.literal_eval(key) for key in node.value.keys if key is not None}
     return written
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """The exit status of the command, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["lambench-submit", *arguments])
-    try:
-        main()
-    except SystemExit as ended:
-        return int(ended.code or 0)
-    return 0
 
 
 def test_init_writes_a_folder_and_never_over_another(
@@ -147,53 +130,11 @@ def test_a_folder_in_the_place_of_a_file_is_one_line(force: bool, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["Dockerfile"]
 
 
-class Builder:
-    """Builds folders and removes what it built."""
-
-    def __init__(self, engine: docker.DockerClient) -> None:
-        self._engine = engine
-        self._built: list[str] = []
-
-    def build(self, name: str, folder: Path, base: str) -> str:
-        """The tag of the image of `folder` on `base`, built without a network."""
-        tag = f"lambench-test/starter-{name}:latest"
-        self._engine.images.build(
-            path=str(folder), tag=tag, buildargs={"BASE": base}, network_mode="none", rm=True, forcerm=True
-        )
-        self._built.append(tag)
-        return tag
-
-    def base(self, name: str, *lines: str, wheels: Path | None = None, folder: Path) -> str:
-        """The tag of a base image: the example image of CHGNet, which has PyTorch, and `lines`."""
-        folder.mkdir()
-        # Copied over one another, its stages leave two records of setuptools, and pip believes the older.
-        first = "FROM lambench/chgnet:latest\nRUN rm -rf /opt/venv/lib/python3*/site-packages/setuptools-66*\n"
-        (folder / "Dockerfile").write_text(first + "\n".join(lines) + "\n")
-        for wheel in wheels.glob("*.whl") if wheels else ():
-            if not wheel.name.startswith("torch-"):
-                shutil.copy(wheel, folder)
-        return self.build(name, folder, "")
-
-    def close(self) -> None:
-        for tag in reversed(self._built):
-            self._engine.images.remove(tag, force=True)
-
-
 @pytest.fixture
 def builder(images: docker.DockerClient) -> Iterator[Builder]:
     made = Builder(images)
     yield made
     made.close()
-
-
-def passes(monkeypatch: pytest.MonkeyPatch, folder: Path, image: str) -> Receipt:
-    """The receipt of a check of `image` that passed."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("LAMBENCH_LIMITS__CPUS", "1")  # threads that wait for one another are slow on a busy machine
-    assert run(monkeypatch, "check", image, "--image") == 0
-    receipt = Receipt.read((folder / "lambench-receipt.json").read_bytes())
-    assert receipt.verdict is Verdict.OK
-    return receipt
 
 
 @pytest.mark.docker
@@ -214,80 +155,3 @@ def test_the_starter_of_ase_builds_and_passes(
     assert receipt.subject == image
     assert receipt.digest == images.images.get(image).id
     assert receipt.versions["sandbox"] != "none"
-
-
-@pytest.mark.soak
-@pytest.mark.docker
-def test_the_starter_of_tblite_builds_and_passes(
-    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(monkeypatch, "init", "tblite", "--for", "tblite") == 0
-    image = builder.build("tblite", tmp_path / "tblite", "lambench/xtb:latest")
-    assert "tblite" in passes(monkeypatch, tmp_path / "tblite", image).versions
-
-
-@pytest.mark.soak
-@pytest.mark.docker
-def test_the_starter_of_chgnet_builds_and_passes(
-    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(monkeypatch, "init", "chgnet", "--for", "chgnet") == 0
-    base = builder.base("chgnet-base", folder=tmp_path / "base")
-    image = builder.build("chgnet", tmp_path / "chgnet", base)
-    assert "torch" in passes(monkeypatch, tmp_path / "chgnet", image).versions
-
-
-UNTRAINED = """
-import base64, io
-import mace.calculators  # first: e3nn cannot be imported without what it sets
-import numpy as np, torch
-from e3nn import o3
-from mace import modules
-torch.set_default_dtype(torch.float64)
-numbers = [1, 6, 8, 11, 14, 17, 29, 78]
-block = modules.interaction_classes["RealAgnosticResidualInteractionBlock"]
-model = modules.ScaleShiftMACE(
-    r_max=4.5, num_bessel=4, num_polynomial_cutoff=5, max_ell=1, interaction_cls=block, interaction_cls_first=block,
-    num_interactions=2, num_elements=len(numbers), hidden_irreps=o3.Irreps("8x0e"), MLP_irreps=o3.Irreps("4x0e"),
-    atomic_energies=np.zeros(len(numbers)), avg_num_neighbors=10.0, atomic_numbers=numbers, correlation=2,
-    gate=torch.nn.functional.silu, atomic_inter_scale=1.0, atomic_inter_shift=0.0,
-)
-written = io.BytesIO()
-torch.save(model, written)
-print("MODEL", base64.b64encode(written.getvalue()).decode())
-"""
-
-
-@pytest.mark.soak
-@pytest.mark.docker
-def test_the_starter_of_mace_builds_and_passes_with_an_untrained_model(
-    builder: Builder, images: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(monkeypatch, "init", "mace", "--for", "mace") == 0
-    base = builder.base(
-        "mace-base",
-        "COPY *.whl /tmp/wheels/",
-        "RUN pip install --no-cache-dir --no-index --find-links /tmp/wheels mace-torch",
-        wheels=_wheels(tmp_path),
-        folder=tmp_path / "base",
-    )
-    output = images.containers.run(base, ["python", "-c", UNTRAINED], remove=True, network_mode="none").decode()
-    (tmp_path / "mace" / WEIGHTS / "mace.model").write_bytes(base64.b64decode(output.rpartition("MODEL ")[2]))
-    image = builder.build("mace", tmp_path / "mace", base)
-    assert "e3nn" in passes(monkeypatch, tmp_path / "mace", image).versions
-
-
-def _wheels(tmp_path: Path) -> Path:
-    """A folder with the wheels of MACE and of the PyTorch that the example image has."""
-    wanted = tmp_path / "requirements.txt"
-    torch = (ROOT / "submissions" / "examples" / "chgnet" / "requirements.txt").read_text()
-    mace = starter(StarterName.MACE, "mace").files["requirements.txt"]
-    pins = {line for line in f"{torch}\n{mace}".splitlines() if line.startswith(("torch==", "mace-torch==", "ase=="))}
-    wanted.write_text("\n".join(sorted(pins)) + "\n")
-    done = subprocess.run([ROOT / "setup" / "wheels.sh", wanted], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"the wheels of MACE cannot be had: {done.stderr[-200:]}")
-    return Path(done.stdout.strip())

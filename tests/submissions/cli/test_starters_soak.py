@@ -1,0 +1,150 @@
+"""Starters that need large packages are built without a network, and pass the preflight. Weights that cannot be had are
+random: then the test shows that image, factory and calculator work, not that the numbers are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from submissions.card.starter import StarterName
+from submissions.requests import Receipt
+from tests.submissions.cli.starter_images import Builder, passes, run, wheels_for, write_weights
+
+pytestmark = [pytest.mark.docker, pytest.mark.soak, pytest.mark.timeout(1800)]
+
+UNTRAINED_MACE = """
+import mace.calculators  # first: e3nn cannot be imported without what it sets
+import numpy as np, torch
+from e3nn import o3
+from mace import modules
+torch.set_default_dtype(torch.float64)
+numbers = [1, 6, 8, 11, 14, 17, 29, 78]
+block = modules.interaction_classes["RealAgnosticResidualInteractionBlock"]
+model = modules.ScaleShiftMACE(
+    r_max=4.5, num_bessel=4, num_polynomial_cutoff=5, max_ell=1, interaction_cls=block, interaction_cls_first=block,
+    num_interactions=2, num_elements=len(numbers), hidden_irreps=o3.Irreps("8x0e"), MLP_irreps=o3.Irreps("4x0e"),
+    atomic_energies=np.zeros(len(numbers)), avg_num_neighbors=10.0, atomic_numbers=numbers, correlation=2,
+    gate=torch.nn.functional.silu, atomic_inter_scale=1.0, atomic_inter_shift=0.0,
+)
+torch.save(model, "/weights/mace.model")
+"""
+
+SEVENNET_0 = """
+import shutil
+from sevenn.util import pretrained_name_to_path
+shutil.copy(pretrained_name_to_path("7net-0"), "/weights/checkpoint.pth")
+"""
+
+UNTRAINED_ORB = """
+import torch
+from orb_models.forcefield.pretrained import SystemConfig, orb_v3_conservative_architecture
+torch.manual_seed(1)
+cutoff = SystemConfig(radius=6.0, max_num_neighbors=120)
+for name, options in {
+    "orb-v3-conservative-inf-omat-20250404.ckpt": {},
+    "orb-v3-conservative-omol-20250820.ckpt": {"has_charge_spin_cond": True, "has_stress": False},
+}.items():
+    model = orb_v3_conservative_architecture(device="cpu", system_config=cutoff, **options)
+    torch.save(model.state_dict(), f"/weights/{name}")
+"""
+
+UNTRAINED_MATTERSIM = """
+import torch
+from mattersim.forcefield.m3gnet.m3gnet import M3Gnet
+torch.manual_seed(1)
+model = M3Gnet(device="cpu")
+written = {"model_name": "m3gnet", "model_args": model.model_args, "model": model.state_dict()}
+torch.save(written, "/weights/mattersim-v1.0.0-5M.pth")
+"""
+
+
+@pytest.fixture
+def builder(images: docker.DockerClient) -> Iterator[Builder]:
+    made = Builder(images)
+    yield made
+    made.close()
+
+
+def init(monkeypatch: pytest.MonkeyPatch, parent: Path, name: StarterName) -> Path:
+    """The folder of a starter, below `parent`."""
+    monkeypatch.chdir(parent)
+    assert run(monkeypatch, "init", name, "--for", name) == 0
+    return parent / name
+
+
+def test_tblite(builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = init(monkeypatch, tmp_path, StarterName.TBLITE)
+    image = builder.build("tblite", folder, "lambench/xtb:latest")
+    assert "tblite" in passes(monkeypatch, folder, image).versions
+
+
+def test_chgnet(builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = init(monkeypatch, tmp_path, StarterName.CHGNET)
+    image = builder.build("chgnet", folder, builder.base("chgnet-base", folder=tmp_path / "base"))
+    assert "torch" in passes(monkeypatch, folder, image).versions
+
+
+def test_mace_with_an_untrained_model(
+    builder: Builder, images: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = init(monkeypatch, tmp_path, StarterName.MACE)
+    receipt = passes_with_weights(builder, images, monkeypatch, folder, UNTRAINED_MACE)
+    assert "e3nn" in receipt.versions
+
+
+def test_sevennet_with_the_weights_in_its_wheel(
+    builder: Builder, images: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = init(monkeypatch, tmp_path, StarterName.SEVENNET)
+    code = (folder / "calculator.py").read_text()
+    (table,) = [line for line in code.splitlines() if line.startswith("MODALS = ")]
+    (folder / "calculator.py").write_text(code.replace(table, "MODALS = {}"))  # SevenNet-0 has no modal
+    assert "torch" in passes_with_weights(builder, images, monkeypatch, folder, SEVENNET_0).versions
+
+
+def test_orb_with_untrained_models(
+    builder: Builder, images: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = init(monkeypatch, tmp_path, StarterName.ORB)
+    assert "torch" in passes_with_weights(builder, images, monkeypatch, folder, UNTRAINED_ORB).versions
+
+
+def test_mattersim_with_an_untrained_model(
+    builder: Builder, images: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = init(monkeypatch, tmp_path, StarterName.MATTERSIM)
+    # PyPI's torchvision does not fit a PyTorch without CUDA. MatterSim works without it, though it states it.
+    steps = ("RUN pip uninstall -y torchvision", "ENV PIP_NO_DEPS=1")
+    receipt = passes_with_weights(builder, images, monkeypatch, folder, UNTRAINED_MATTERSIM, *steps)
+    assert "torch" in receipt.versions
+
+
+def passes_with_weights(
+    builder: Builder,
+    engine: docker.DockerClient,
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    program: str,
+    *further_steps: str,
+) -> Receipt:
+    """The receipt of the starter in `folder`, which passed with the weights that `program` wrote into /weights."""
+    name = StarterName(folder.name)
+    (package,) = [
+        line
+        for line in (folder / "requirements.txt").read_text().splitlines()
+        if "==" in line and not line.startswith("ase==")
+    ]
+    base = builder.base(
+        f"{name}-base",
+        "COPY *.whl /tmp/wheels/",
+        f"RUN pip install --no-cache-dir --no-index --find-links /tmp/wheels {package}",
+        *further_steps,
+        wheels=wheels_for(name, folder.parent),
+        folder=folder.parent / "base",
+    )
+    write_weights(engine, base, program, folder)
+    return passes(monkeypatch, folder, builder.build(name, folder, base))
