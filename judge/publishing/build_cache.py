@@ -70,7 +70,7 @@ def build_key(workspace: Workspace, suite: Suite, records: Iterable[Stamped]) ->
     today = utc_now().date()  # a data set becomes public at a date
     datasets = [_stamps(settings.data / name) for name in sorted({task.dataset for task in suite.tasks})]
     surroundings = _sha256(f"{settings.model_dump_json()} {suite} {trusted} {today} {_code()} {datasets}")
-    stamps = "".join([f"{key} {stamp}\n" for key, stamp, _ in records])
+    stamps = "".join([f"{each.key} {each.stamp}\n" for each in records])
     return BuildKey(surroundings, _sha256(surroundings + stamps))
 
 

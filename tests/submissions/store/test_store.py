@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -161,13 +162,20 @@ def test_keys_that_are_refused(store: Store) -> None:
 def test_a_stamp_is_another_when_the_bytes_are(store: Store) -> None:
     for key in ("a/b", "a/c", "d"):
         store.put(key, b"1")
-    first = {key: stamp for key, stamp, _ in store.stamped("a/")}
+    first = {each.key: each.stamp for each in store.stamped("a/")}
     assert list(first) == ["a/b", "a/c"] == list(store.list("a/"))
-    assert {key: stamp for key, stamp, _ in store.stamped("a/")} == first
+    assert {each.key: each.stamp for each in store.stamped("a/")} == first
     store.put("a/b", b"2")
-    second = {key: stamp for key, stamp, _ in store.stamped("a/")}
+    second = {each.key: each.stamp for each in store.stamped("a/")}
     assert second["a/b"] != first["a/b"]
     assert second["a/c"] == first["a/c"]
+
+
+def test_a_listing_states_size_and_time(store: Store) -> None:
+    store.put("a/b", b"123")
+    (stamped,) = store.stamped("a/")
+    assert stamped.size_bytes == 3
+    assert stamped.modified == pytest.approx(time.time(), abs=60)
 
 
 def test_a_prefix_that_leaves_the_store_is_refused(store: Store) -> None:
