@@ -61,6 +61,42 @@ written = {"model_name": "m3gnet", "model_args": model.model_args, "model": mode
 torch.save(written, "/weights/mattersim-v1.0.0-5M.pth")
 """
 
+UNTRAINED_FAIRCHEM = """
+import hydra, torch
+from fairchem.core.units.mlip_unit.api.inference import MLIPInferenceCheckpoint
+torch.manual_seed(1)
+uma, tasks = "fairchem.core.models.uma", ["oc20", "omat", "omol"]
+config = {
+    "_target_": "fairchem.core.models.base.HydraModel",
+    "pass_through_head_outputs": True,
+    "backbone": {
+        "model": f"{uma}.escn_md.eSCNMDBackbone", "sphere_channels": 16, "hidden_channels": 16, "edge_channels": 16,
+        "num_distance_basis": 64, "cutoff": 6.0, "otf_graph": True, "always_use_pbc": False, "direct_forces": False,
+        "regress_stress": True, "dataset_mapping": {name: name for name in tasks},
+    },
+    "heads": {
+        "all": {
+            "module": f"{uma}.escn_moe.DatasetSpecificSingleHeadWrapper", "dataset_names": tasks,
+            "head_cls": f"{uma}.escn_md.MLP_EFS_Head", "head_kwargs": {"wrap_property": False},
+        }
+    },
+}
+unit = {"_target_": "fairchem.core.modules.normalization.normalizer.Normalizer", "mean": 0.0, "rmsd": 1.0}
+stated = [
+    {
+        "_target_": "fairchem.core.units.mlip_unit.mlip_unit.Task", "name": f"{name}_{answer}", "property": answer,
+        "level": level, "datasets": [name], "normalizer": unit,
+        "out_spec": {"_target_": "fairchem.core.units.mlip_unit.mlip_unit.OutputSpec", "dim": dim, "dtype": "float32"},
+    }
+    for name in tasks
+    for answer, level, dim in (("energy", "system", [1]), ("forces", "atom", [3]), ("stress", "system", [1, 9]))
+    if (name, answer) != ("omol", "stress")
+]
+model = hydra.utils.instantiate(config)
+averaged = torch.optim.swa_utils.AveragedModel(model)
+torch.save(MLIPInferenceCheckpoint(config, model.state_dict(), averaged.state_dict(), stated), "/weights/uma.pt")
+"""
+
 
 @pytest.fixture
 def builder(images: docker.DockerClient) -> Iterator[Builder]:
@@ -121,6 +157,14 @@ def test_mattersim_with_an_untrained_model(
     steps = ("RUN pip uninstall -y torchvision", "ENV PIP_NO_DEPS=1")
     receipt = passes_with_weights(builder, images, monkeypatch, folder, UNTRAINED_MATTERSIM, *steps)
     assert "torch" in receipt.versions
+
+
+def test_fairchem_with_an_untrained_model(
+    builder: Builder, images: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model has the tasks of UMA, and no mixture of experts."""
+    folder = init(monkeypatch, tmp_path, StarterName.FAIRCHEM)
+    assert "e3nn" in passes_with_weights(builder, images, monkeypatch, folder, UNTRAINED_FAIRCHEM).versions
 
 
 def passes_with_weights(
