@@ -13,6 +13,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from submissions.quiet import QUIET
+
 PLAIN_EVERY_S = 10.0
 
 Report = Callable[[int, int, str], None]
@@ -51,7 +53,8 @@ class Reporter:
     """Reports what a command is doing. On a terminal it shows two bars: one for all units, one for the present unit.
 
     Args:
-        console: of standard output, or of standard error if standard output is JSON.
+        console: of standard output, or of standard error if standard output is JSON. With `QUIET`, only problems are
+            printed.
     """
 
     def __init__(self, console: Console, title: str = "") -> None:
@@ -59,8 +62,9 @@ class Reporter:
         self._title = title
         self._count = 0
         self._total = 0
+        self._quiet = QUIET.get()
         self._bars: Progress | None = None
-        if console.is_terminal:
+        if console.is_terminal and not self._quiet:
             columns = (
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
@@ -89,7 +93,12 @@ class Reporter:
             self._bars.update(self._all, total=total, unit="units", visible=total > 1)
 
     def say(self, text: str) -> None:
-        """Prints a line for a person; `text` has no markup."""
+        """Prints a line for a person, unless the command is quiet; `text` has no markup."""
+        if not self._quiet:
+            self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """Prints a line about a problem; `text` has no markup."""
         self.console.print(escape(text), highlight=False, soft_wrap=True)
 
     @contextmanager

@@ -10,67 +10,69 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Annotated
 
 import typer
 
-from judge.cli.lazy import Lazy, lazy_group
-from judge.config import ConfigError, UsageError, load_settings
 from judge.gc_pause import end_process
-from judge.upkeep.event_log import events_to
-from sandbox.verdict import JudgeFault
+from submissions.cli.entry import HELP, Debug, Quiet, take_common, version_of
+from submissions.cli.lazy import Lazy, lazy_group
 
 USAGE, MACHINE_FAULT, INTERRUPTED = 2, 3, 130
 _USAGE_ERRORS = {
-    "tasks.datasets.card": "DatasetError",
-    "tasks.suites.suite": "SuiteError",
-    "tasks.kinds.registry": "KindError",
-    "scoring.errors": "ScoringError",
+    "judge.config": ("UsageError", "ConfigError"),
+    "tasks.datasets.card": ("DatasetError",),
+    "tasks.suites.suite": ("SuiteError",),
+    "tasks.kinds.registry": ("KindError",),
+    "scoring.errors": ("ScoringError",),
 }
+_MACHINE_ERRORS = {"sandbox.verdict": ("JudgeFault",)}
 
-# By name: the module in `judge.cli`, and the help of its `Typer`.
+# By name: the module in `judge.cli` with `app` or the function NAME_command, and the line about it.
 _GROUPS = {
-    "data": ("maintainer.data", "Data sets: import, make, list, verify."),
+    "score": ("scores.score", "Scores of judged submissions, and of published tables."),
+    "data": ("maintainer.data", "Data sets: get, import, make, list, verify."),
+    "site": ("maintainer.site", "The leaderboard's pages: build, publish, serve."),
+    "store": ("maintainer.store", "The store: its digest, and what it uses."),
     "keys": ("maintainer.keys", "The key that this judge signs with, and the keys whose signatures count."),
     "layers": ("intake.layers", "Layers of public base images, which no author needs to send."),
-    "score": ("scores.score", "Scores of judged submissions, and of published tables."),
-    "site": ("maintainer.site", "The leaderboard's pages: build, publish, serve."),
-    "store": ("maintainer.store", "The store: what it holds, and its digest."),
 }
-# By name: the module in `judge.cli` with the function NAME_command.
 _COMMANDS = {
-    "plan": "maintainer.plan",
-    "explain": "scores.explain",
-    "verify": "maintainer.verify",
-    "selftest": "maintainer.selftest",
-    "intake": "intake.intake",
-    "list": "maintainer.list",
-    "show": "maintainer.show",
-    "gc": "maintainer.gc",
-    "rejudge": "maintainer.rejudge",
-    "trainings": "maintainer.trainings",
-    "withdraw": "maintainer.decisions",
-    "disqualify": "maintainer.decisions",
-    "reinstate": "maintainer.decisions",
-    "invite": "intake.invite",
-    "revoke": "intake.invite",
-    "refuse": "intake.refuse",
-    "invitations": "intake.invite",
-    "evaluate": "maintainer.evaluate",
-    "doctor": "maintainer.doctor",
-    "demo": "maintainer.demo",
-    "reap": "maintainer.evaluate",
+    "demo": ("maintainer.demo", "Judges five example models, and makes a leaderboard."),
+    "doctor": ("maintainer.doctor", "Tries everything that judging needs on this machine."),
+    "plan": ("maintainer.plan", "Estimates what is left to be judged, and how many hours it will take."),
+    "evaluate": ("maintainer.evaluate", "Judges all units without a result."),
+    "list": ("maintainer.list", "Lists the submissions with the number of their results."),
+    "show": ("maintainer.show", "Shows one submission: its image, verdicts and held tasks."),
+    "explain": ("scores.explain", "Shows the scores of a submission."),
+    "verify": (
+        "maintainer.verify",
+        "Measures every result again from its observation; checks what was published.",
+    ),
+    "selftest": ("maintainer.selftest", "Attacks this machine's sandbox with hostile images."),
+    "rejudge": ("maintainer.rejudge", "Judges again what was judged, and shows old and new results."),
+    "trainings": ("maintainer.trainings", "Lists trainings and their kept models."),
+    "withdraw": ("maintainer.decisions", "Takes a submission out of the ranking because its author asks for it."),
+    "disqualify": ("maintainer.decisions", "Takes a submission out of the ranking because it breaks a rule."),
+    "reinstate": ("maintainer.decisions", "Takes a withdrawn or disqualified submission back into the ranking."),
+    "invite": ("intake.invite", "Invites an author."),
+    "invitations": ("intake.invite", "Lists the invitations."),
+    "revoke": ("intake.invite", "Revokes an invitation: nothing more is taken with it."),
+    "intake": ("intake.intake", "Examines authors' submission requests, submits or refuses them."),
+    "refuse": ("intake.refuse", "Refuses a delayed submission request that no intake can decide."),
+    "gc": ("maintainer.gc", "Removes what nothing refers to."),
+    "reap": ("maintainer.evaluate", "Removes the containers of dead judges."),
 }
 
-LAZY = {name: Lazy(f"judge.cli.{module}", "app", help) for name, (module, help) in _GROUPS.items()}
-LAZY |= {name: Lazy(f"judge.cli.{module}", f"{name}_command") for name, module in _COMMANDS.items()}
+LAZY = {name: Lazy(f"judge.cli.{module}", f"{name}_command", help) for name, (module, help) in _COMMANDS.items()}
+LAZY |= {name: Lazy(f"judge.cli.{module}", "app", help) for name, (module, help) in _GROUPS.items()}
 
 app = typer.Typer(
     cls=lazy_group(LAZY),
-    add_completion=False,
+    context_settings=HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Judge large atomistic models: run the submissions, measure, and build the leaderboard.",
@@ -80,8 +82,15 @@ app = typer.Typer(
 
 
 @app.callback()
-def common(debug: Annotated[bool, typer.Option("--debug", help="show the traceback of an error")] = False) -> None:
+def common(
+    context: typer.Context,
+    version: Annotated[bool, version_of("judge")] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
     """Options of all commands."""
+    if not set(sys.argv) & set(HELP["help_option_names"]):
+        context.with_resource(_event_log())
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
@@ -90,6 +99,9 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
 
 def _event_log() -> AbstractContextManager[None]:
     """Appends the events of this command to the log. The command itself reports broken settings."""
+    from judge.config import ConfigError, load_settings  # here, for `judge --help` needs neither
+    from judge.upkeep.event_log import events_to
+
     try:
         settings = load_settings()
     except ConfigError:
@@ -102,11 +114,9 @@ def _event_log() -> AbstractContextManager[None]:
 def main() -> None:
     """Entry point of `judge`: one line for every error, and an exit status that a script can use."""
     signal.signal(signal.SIGTERM, _interrupt)  # a service manager's stop has the effect of Ctrl-C
-    debug = "--debug" in sys.argv
-    sys.argv = [argument for argument in sys.argv if argument != "--debug"]
+    sys.argv[1:], debug = take_common(sys.argv[1:])
     try:
-        with _event_log():
-            app()
+        app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:  # at the very top: a person reads one line
@@ -119,21 +129,21 @@ def main() -> None:
         gc.freeze()  # else the collector takes half a second at the exit
 
 
-def _loaded(names: Mapping[str, str]) -> Iterator[type[Exception]]:
+def _loaded(names: Mapping[str, tuple[str, ...]]) -> tuple[type[Exception], ...]:
     """The classes whose modules were imported: of others there can be no instance."""
-    return (getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules)
+    return tuple(
+        getattr(sys.modules[module], name) for module in names if module in sys.modules for name in names[module]
+    )
 
 
 def explain(error: Exception) -> tuple[str, int]:
     """One line about an error, and the exit status."""
-    match error:
-        case _ if isinstance(error, (UsageError, ConfigError, *_loaded(_USAGE_ERRORS))):
-            return f"judge: {error}", USAGE
-        case JudgeFault():
-            return f"judge: this machine ({error.cause}): {error.remedy}", MACHINE_FAULT
-        case _:
-            text = " ".join(str(error).split())[:300]
-            return f"judge: a bug in judge: {type(error).__name__}: {text}; see where with --debug", MACHINE_FAULT
+    if isinstance(error, _loaded(_USAGE_ERRORS)):
+        return f"judge: {error}", USAGE
+    if isinstance(error, _loaded(_MACHINE_ERRORS)):
+        return f"judge: this machine ({error.cause}): {error.remedy}", MACHINE_FAULT  # type: ignore[attr-defined]
+    text = " ".join(str(error).split())[:300]
+    return f"judge: a bug in judge: {type(error).__name__}: {text}; see where with --debug", MACHINE_FAULT
 
 
 def process() -> None:

@@ -6,60 +6,63 @@ Exit statuses: 0 submitted, checked or shown; 1 refused; 2 wrong usage; 3 this m
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
-from pydantic import ValidationError
-from rich.console import Console
-from rich.markup import escape
 
-from sandbox.verdict import JudgeFault, SubmissionFault
-from submissions.card.file import CardError, first_complaint
-from submissions.cli.check import check_command
-from submissions.cli.init import init_command
-from submissions.cli.status import list_command, log_command, status_command
-from submissions.cli.submit import submit_command
-from submissions.client.http import WebError
-from submissions.client.status_bucket import InviteError
+from submissions.cli.entry import HELP, Debug, Quiet, take_common, version_of
+from submissions.cli.lazy import Lazy, lazy_group
 
 REFUSED, USAGE, MACHINE_FAULT = 1, 2, 3
 BUG = "[bold red]A bug in lambench-submit:[/]"
 SUBMIT = "submit"
 
+COMMANDS = {
+    SUBMIT: ("submit", "Checks IMAGE in the judge's own sandbox, shows the result, and submits it."),
+    "check": ("check", "Runs the judge's preflight and writes a receipt."),
+    "init": ("init", "Writes what a submission needs."),
+    "status": ("status", "Shows the progress of a submission."),
+    "log": ("status", "Prints what a submission's container printed in the preflight."),
+    "list": ("status", "Shows all requests of an invitation."),
+}
+LAZY = {name: Lazy(f"{__package__}.{module}", f"{name}_command", help) for name, (module, help) in COMMANDS.items()}
 
 app = typer.Typer(
-    add_completion=False,
+    cls=lazy_group(LAZY),
+    context_settings=HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Submit a model: a container image that exposes an ASE calculator. lambench-submit IMAGE is short for "
     "lambench-submit submit IMAGE.",
     epilog="Exit status: 0 submitted, checked or shown; 1 refused; 2 wrong usage; 3 this machine is at fault.",
 )
-app.command(SUBMIT)(submit_command)
-app.command("status")(status_command)
-app.command("log")(log_command)
-app.command("list")(list_command)
-app.command("check")(check_command)
-app.command("init")(init_command)
 
 
 @app.callback()
-def common() -> None:
-    """Keeps `submit` a subcommand."""
+def common(
+    version: Annotated[bool, version_of("lambench-submit")] = False, quiet: Quiet = False, debug: Debug = False
+) -> None:
+    """Options of all commands."""
+
+
+OWN_OPTIONS = {*HELP["help_option_names"], "--version", "--install-completion", "--show-completion"}
 
 
 def with_command(arguments: list[str]) -> list[str]:
     """The arguments with their command: without one, they are about an image to submit."""
-    known = {command.name for command in app.registered_commands} | {"--help"}
-    return arguments if not arguments or arguments[0] in known else [SUBMIT, *arguments]
+    known = not arguments or arguments[0].lower() in LAZY or arguments[0] in OWN_OPTIONS
+    return arguments if known else [SUBMIT, *arguments]
 
 
 def main() -> None:
     """Entry point of `lambench-submit`: one line for every error, and an exit status that a script can use."""
-    debug = "--debug" in sys.argv
-    sys.argv[1:] = with_command([argument for argument in sys.argv[1:] if argument != "--debug"])
+    arguments, debug = take_common(sys.argv[1:])
+    sys.argv[1:] = with_command(arguments)
     try:
         app()
     except Exception as error:  # at the very top: a person reads one line
+        from rich.console import Console
+
         line, status = explain(error)
         if debug and line.startswith(BUG):
             raise
@@ -69,6 +72,14 @@ def main() -> None:
 
 def explain(error: Exception) -> tuple[str, int]:
     """One line about an error, in markup, and the exit status."""
+    from pydantic import ValidationError  # here, for `lambench-submit --help` needs none of these
+    from rich.markup import escape
+
+    from sandbox.verdict import JudgeFault, SubmissionFault
+    from submissions.card.file import CardError, first_complaint
+    from submissions.client.http import WebError
+    from submissions.client.status_bucket import InviteError
+
     match error:
         case SubmissionFault():
             return f"[bold red]✗ {error.verdict}[/]  {escape(error.sentence)}", REFUSED

@@ -1,4 +1,4 @@
-"""`judge data import|make-trajectory|list|verify`: the data sets that submissions are judged on."""
+"""`judge data get|import|make-trajectory|list|verify`: the data sets that submissions are judged on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from judge.cli.maintainer.data_get import get_command
 from judge.cli.maintainer.import_report import (
     DEFAULT_WITHIN,
     AllowOverlap,
@@ -30,6 +31,7 @@ from submissions.tables import plain_table, table_console
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
 
 app = typer.Typer(no_args_is_help=True)
+app.command("get")(get_command)
 app.command("make-trajectory")(make_trajectory_command)
 
 BROKEN = 1

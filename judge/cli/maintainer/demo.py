@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
@@ -50,12 +50,18 @@ def demo_command(
     begin = time.monotonic()
     console = Console()
     say = Reporter(console).say
-    demo = _Demo(_workspace(), console, FULL_SUITE if full else SUITE, driver or _driver(say))
-    with ThreadPoolExecutor(1) as downloads:
+    demo = Demonstration(_workspace(), console, FULL_SUITE if full else SUITE, driver or _driver(say))
+    prepare = _preparation(demo.driver, base, say)
+    with ThreadPoolExecutor(1) as downloads, ThreadPoolExecutor(1) as preparations:
         downloads.submit(_download_all, say)
-        reference = _references(demo.driver, base, say)
-        for names in (MODELS[:AT_FIRST], *((name,) for name in MODELS[AT_FIRST:])):
-            demo.judge([demo.submit(name, reference(name)) for name in names])
+        references = {name: preparations.submit(prepare, name) for name in MODELS}
+        if demo.workspace.settings.cold_start == "required":
+            wait(references.values())  # a build uses files of the images, which must not be in memory
+        try:
+            for names in (MODELS[:AT_FIRST], *((name,) for name in MODELS[AT_FIRST:])):
+                demo.judge([demo.submit(name, references[name].result()) for name in names])
+        finally:
+            preparations.shutdown(wait=False, cancel_futures=True)
     say(f"Done in {duration(time.monotonic() - begin)}, of which the judging took {duration(demo.judging_s)}.")
     say(f"{', '.join(REFERENCES)} has no rank. For other commands state it in judge.toml: {_setting(demo.workspace)}")
     raise typer.Exit(demo.exit_status)
@@ -98,7 +104,7 @@ def _download_all(say: Callable[[str], None]) -> None:
             return
 
 
-def _references(driver: DriverName, base: str | None, say: Callable[[str], None]) -> Callable[[str], str]:
+def _preparation(driver: DriverName, base: str | None, say: Callable[[str], None]) -> Callable[[str], str]:
     """A function from the name of an example to its reference for the driver. It builds what is missing."""
     if driver == "docker":
         client = build_client()
@@ -112,7 +118,7 @@ def _references(driver: DriverName, base: str | None, say: Callable[[str], None]
 
 
 @dataclass
-class _Demo:
+class Demonstration:
     """The submissions, their judging and the pages.
 
     Args:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from judge.cli.lazy import Lazy, lazy_group
 from judge.gc_pause import long_lived
 from judge.publishing.build_cache import (
     build_key,
@@ -28,11 +27,12 @@ from judge.records.suite_record import load_unchanged
 from judge.view.earlier_pages import EarlierPages
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
+from submissions.cli.lazy import Lazy, lazy_group
 from tasks.suites.suite import Suite
 
 COMMANDS = {
-    "publish": Lazy("judge.cli.maintainer.site_publish", "publish_command"),
-    "serve": Lazy("judge.cli.maintainer.site_serve", "serve_command"),
+    "publish": Lazy(f"{__package__}.site_publish", "publish_command", "Publishes the pages with a signed manifest."),
+    "serve": Lazy(f"{__package__}.site_serve", "serve_command", "Serves the pages to browsers on this machine."),
 }
 app = typer.Typer(cls=lazy_group(COMMANDS), no_args_is_help=True)
 

@@ -14,7 +14,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def serve_command(port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8000) -> None:
-    """Serves the pages to browsers on this machine, until Ctrl-C."""
+    """Serves the pages to browsers on this machine. Ctrl-C ends it."""
     folder = load_settings().site_dir
     if not (folder / "index.html").exists():
         raise ConfigError(f"there are no pages in {folder}: judge site build")

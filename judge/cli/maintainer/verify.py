@@ -39,7 +39,7 @@ def verify_command(
     skip_missing: SkipMissing = False,
     as_json: Json = False,
 ) -> None:
-    """Measures every result again from its observation; checks hashes, signatures, manifests and published pages.
+    """Measures every result again from its observation; checks what was published.
 
     Starts no container. Exit status 1 if a check fails; the last line names the first failure.
     """

@@ -40,7 +40,7 @@ def explain_command(
     as_published: AsPublished = False,
     as_json: Json = False,
 ) -> None:
-    """Shows the scores of a submission; with --details, --score or --depth also how they were computed.
+    """Shows the scores of a submission. With --details, --score or --depth also how they were computed.
 
     That is: weights, baselines, failures, formulas and their sources.
     """

@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from judge.cli.lazy import Lazy, lazy_group
+from submissions.cli.lazy import Lazy, lazy_group
 
 TABLE = {
-    "list": Lazy("judge.cli.maintainer.list", "list_command"),
+    "list": Lazy("judge.cli.maintainer.list", "list_command", "The submissions."),
     "keys": Lazy("judge.cli.maintainer.keys", "app", "The keys."),
 }
 
@@ -32,7 +32,7 @@ def app_of(table: dict[str, Lazy]) -> typer.Typer:
 def test_the_commands_of_the_table_are_there_beside_its_own() -> None:
     runner, app = CliRunner(), app_of(TABLE)
     output = runner.invoke(app, ["--help"]).output
-    assert "Lists the submissions with the number of their results." in output
+    assert "The submissions." in output
     assert "The keys." in output
     assert "Its own." in output
     assert "said by its own" in runner.invoke(app, ["own"]).output
@@ -40,13 +40,20 @@ def test_the_commands_of_the_table_are_there_beside_its_own() -> None:
     assert "trust" in runner.invoke(app, ["keys", "--help"]).output
 
 
-def test_an_unknown_command_is_a_mistake_of_usage() -> None:
-    assert CliRunner().invoke(app_of(TABLE), ["nothing"]).exit_code == 2
+def test_an_unknown_command_is_a_mistake_of_usage_and_the_closest_is_named() -> None:
+    result = CliRunner().invoke(app_of(TABLE), ["lst"])
+    assert result.exit_code == 2
+    assert "No such command 'lst'. Did you mean 'list'?" in result.output
+
+
+def test_names_of_commands_may_be_written_in_any_case() -> None:
+    assert "--json" in CliRunner().invoke(app_of(TABLE), ["LIST", "--help"]).output
 
 
 def test_no_other_command_is_imported() -> None:
-    table = {"list": TABLE["list"], "gone": Lazy("judge.no_such_module", "command")}
+    table = {"list": TABLE["list"], "gone": Lazy("judge.no_such_module", "command", "It is gone.")}
     assert CliRunner().invoke(app_of(table), ["list", "--help"]).exit_code == 0
+    assert "It is gone." in CliRunner().invoke(app_of(table), ["--help"]).output
 
 
 HEAVY = {"scipy", "phonopy", "h5py", "docker", "boto3", "ase.build", "ase.constraints", "ase.spacegroup"}
