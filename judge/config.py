@@ -100,6 +100,9 @@ class JudgeSettings(Settings):
         intake_bytes: how much one intake fetches for one invitation, and how much is fetched in vain for one request.
         intake_delays: a request is refused after so many delays that only this request has; at most one an hour counts.
         retention: how many days `judge gc` keeps each sort of file, a table `[retention]`.
+        source_cache: folder that keeps what `judge data get` fetched.
+        mirrors: by beginning of an address, what replaces it when `judge data get` fetches, a table `[mirrors]`:
+            `"https://github.com/" = "https://git.example.org/"`. The longest beginning applies.
     """
 
     model_config = SettingsConfigDict(extra="forbid")
@@ -134,6 +137,8 @@ class JudgeSettings(Settings):
     intake_bytes: int = Field(128 * 1024**3, gt=0)
     intake_delays: int = Field(5, ge=1)
     retention: Retention = Retention()
+    source_cache: Path = Path("var/sources")
+    mirrors: dict[str, str] = Field(default_factory=dict)
     _old_names: tuple[str, ...] = PrivateAttr(())
 
     @property
@@ -156,7 +161,7 @@ class JudgeSettings(Settings):
         settings._old_names = old_names
         return settings
 
-    @field_validator("data", "site_dir", "run_dir", "log", "key_file", "registry_config")
+    @field_validator("data", "site_dir", "run_dir", "log", "key_file", "registry_config", "source_cache")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return value.expanduser().absolute() if value else None

@@ -106,6 +106,8 @@ def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_datasets:
         source = next((task.source for task in tasks if task.source), "")
         lines += [f"      {source}"] if source else []
         lines += [f"      {line}" for line in import_lines(tasks[0])]
+    if pinned := [dataset for dataset in by_dataset if suite.source_of(dataset)]:
+        lines.append(f"judge data get SUITE fetches and imports {', '.join(pinned)}.")
     lines.append("Import them, or judge the other tasks with --skip-missing.")
     return lines
 

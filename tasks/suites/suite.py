@@ -20,6 +20,7 @@ from tasks.kind import Parameters, Traits
 from tasks.kinds.registry import KINDS
 from tasks.structures.validation_errors import one_line
 from tasks.suites.published_numbers import PublishedNumber, PublishedPart, published_numbers
+from tasks.suites.sources import Source
 
 NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 DATASET = r"^[a-z0-9][a-z0-9-]{0,62}@[A-Za-z0-9][A-Za-z0-9.-]*$"
@@ -113,6 +114,7 @@ class Suite:
         published: numbers that others published of models in its tasks.
         ml_peg_release: the file of ML-PEG's scoring whose benchmarks all count; empty: the tasks are the benchmarks,
             and the trivial model's errors the thresholds.
+        sources: pinned files that `judge data get` imports data sets from.
     """
 
     name: str
@@ -124,6 +126,11 @@ class Suite:
     mlipaudit_release: str = ""
     published: tuple[PublishedNumber, ...] = ()
     ml_peg_release: str = ""
+    sources: tuple[Source, ...] = ()
+
+    def source_of(self, dataset: str) -> Source | None:
+        """The pinned source of a data set; None if there is none."""
+        return next((source for source in self.sources if dataset in source.datasets), None)
 
 
 def _as_lines(value: Any) -> Any:
@@ -169,6 +176,7 @@ class _StatedSuite(CardPart):
     mlipaudit_release: str = ""
     ml_peg_release: str = ""
     published: tuple[PublishedPart, ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 def packaged_suites() -> tuple[str, ...]:
@@ -228,6 +236,7 @@ def read_suite(text: str, source: str) -> Suite:
         mlipaudit_release=stated.mlipaudit_release,
         published=_published(stated, source),
         ml_peg_release=stated.ml_peg_release,
+        sources=stated.sources,
     )
 
 
