@@ -12,6 +12,7 @@ from benchmarks.cold_start import measure_cold_start
 from benchmarks.concurrency import measure_concurrency
 from benchmarks.coverage import measure_coverage
 from benchmarks.dynamics import measure_dynamics
+from benchmarks.first_minutes import measure_first_minutes
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
 from benchmarks.publishing import measure_publishing
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "publishing": measure_publishing,
     "site-build": measure_site_build,
     "rooms": measure_rooms,
+    "first-minutes": measure_first_minutes,
 }
 
 

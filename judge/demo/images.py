@@ -117,7 +117,7 @@ class ExampleImages:
 
     def _run(self, reference: str, files: Mapping[str, Path], arguments: Mapping[str, str], inputs: str) -> None:
         with tempfile.TemporaryFile(dir=cache_folder()) as context:  # with torch it may not fit into /tmp
-            _write_context(context, files)
+            write_context(context, files)
             events = self.client.api.build(
                 fileobj=context,
                 custom_context=True,
@@ -136,7 +136,7 @@ class ExampleImages:
                     raise JudgeFault(FaultCause.DOCKER, f"cannot build {reference}: {last}")
 
 
-def _write_context(context: IO[bytes], files: Mapping[str, Path]) -> None:
+def write_context(context: IO[bytes], files: Mapping[str, Path]) -> None:
     """A tar file of `files` by name, readable by anyone, since the judge runs images as a user that owns nothing."""
     with tarfile.open(fileobj=context, mode="w") as tar:
         for name, path in files.items():
