@@ -108,15 +108,21 @@ class EngineImages(NamedTuple):
     Args:
         size_bytes: of all; a layer that several images share counts for each.
         oldest: when the first of them was made [s since 1970]; None if there is none.
+        expired_images: how many of the selftest's `judge gc` removes.
     """
 
     images: int
     size_bytes: int
     oldest: float | None
+    expired_images: int
+    expired_bytes: int
 
 
-def engine_images() -> EngineImages:
+def engine_images(oldest: float) -> EngineImages:
     """The images that the judge uses on this machine.
+
+    Args:
+        oldest: seconds since the epoch; images of the selftest that are older expire.
 
     Raises:
         JudgeFault: no engine answers.
@@ -129,7 +135,9 @@ def engine_images() -> EngineImages:
         ]
     images = {image["Id"]: image for image in listed}.values()
     sizes, times = [int(image["Size"]) for image in images], [float(image["Created"]) for image in images]
-    return EngineImages(len(images), sum(sizes), min(times, default=None))
+    old = selftest_images(oldest)
+    old_bytes = sum(each.size_bytes for each in old)
+    return EngineImages(len(images), sum(sizes), min(times, default=None), len(old), old_bytes)
 
 
 def _as_garbage(client: docker.DockerClient, images: Mapping[str, Mapping[str, object]]) -> tuple[Garbage, ...]:

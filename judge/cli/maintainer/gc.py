@@ -26,7 +26,7 @@ from judge.upkeep.gc import (
     unreferred_observations,
 )
 from judge.upkeep.gc_machine import checkpoints, dead_sessions, selftest_images, unreferred_images
-from judge.upkeep.retention import DAY_S, as_garbage
+from judge.upkeep.retention import DAY_S, DEFAULT_DAYS, as_garbage
 from judge.upkeep.usage import read_usage
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import Event, emit
@@ -42,7 +42,7 @@ IMAGES_HELP = (
 
 def gc_command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only print what would be removed")] = False,
-    days: Annotated[float, typer.Option(help="keep checkpoints and selftest images that are younger")] = 30.0,
+    days: Annotated[float, typer.Option(help="keep checkpoints and selftest images that are younger")] = DEFAULT_DAYS,
     images: Annotated[bool, typer.Option("--images", help=IMAGES_HELP)] = False,
     as_json: Json = False,
 ) -> None:

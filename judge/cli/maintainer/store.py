@@ -13,7 +13,7 @@ from judge.cli.options import Json
 from judge.cli.output import print_json, print_lines
 from judge.config import Retention
 from judge.upkeep.gc_machine import EngineImages, engine_images
-from judge.upkeep.retention import DAY_S, Sort
+from judge.upkeep.retention import DAY_S, DEFAULT_DAYS, Sort
 from judge.upkeep.usage import Usage, read_usage
 from judge.workspace import open_workspace
 from sandbox.verdict import JudgeFault
@@ -46,7 +46,8 @@ def usage(as_json: Json = False) -> None:
     images, note = None, "Images were not counted: submissions are run without a container here"
     if workspace.settings.driver == "docker":
         try:
-            images, note = engine_images(), ""
+            days = found.policy.images
+            images, note = engine_images(now - (DEFAULT_DAYS if days is None else days) * DAY_S), ""
         except JudgeFault as fault:
             note = f"Images were not counted: {fault.remedy}"
     if as_json:
@@ -68,12 +69,13 @@ def _show(found: Usage, images: EngineImages | None, now: float) -> None:
     )
     for each in found.by_sort:
         age = "–" if each.oldest is None else _days((now - each.oldest) / DAY_S)
-        removed = f"{each.expired_files}, {decimal(each.expired_bytes)}" if each.expired_files else "–"
+        removed = _removed(each.expired_files, each.expired_bytes)
         table.add_row(each.sort, str(each.files), decimal(each.size_bytes), age, _kept(each.days), removed)
     if images:
         age = "–" if images.oldest is None else _days((now - images.oldest) / DAY_S)
-        kept = _kept(found.policy.images) if found.policy.images is not None else "judge gc --days"
-        table.add_row(Sort.IMAGES, str(images.images), decimal(images.size_bytes), age, kept, "–")
+        kept = _kept(DEFAULT_DAYS if found.policy.images is None else found.policy.images)
+        removed = _removed(images.expired_images, images.expired_bytes)
+        table.add_row(Sort.IMAGES, str(images.images), decimal(images.size_bytes), age, kept, removed)
     total = sum(each.size_bytes for each in found.by_sort)
     console = table_console()
     console.print(table)
@@ -82,6 +84,10 @@ def _show(found: Usage, images: EngineImages | None, now: float) -> None:
 
 def _days(days: float) -> str:
     return f"{days:.0f} days" if days >= 2 else f"{days * 24:.0f} h"
+
+
+def _removed(files: int, size_bytes: int) -> str:
+    return f"{files}, {decimal(size_bytes)}" if files else "–"
 
 
 def _kept(days: float | None) -> str:

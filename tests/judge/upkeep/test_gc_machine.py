@@ -17,7 +17,14 @@ from judge.records.attempts import read_histories, unit_prefix
 from judge.records.observation_file import observation_path
 from judge.records.process_identity import process_identity
 from judge.upkeep.gc import read_attempts
-from judge.upkeep.gc_machine import SELFTEST_IMAGES, checkpoints, dead_sessions, selftest_images, unreferred_images
+from judge.upkeep.gc_machine import (
+    SELFTEST_IMAGES,
+    checkpoints,
+    dead_sessions,
+    engine_images,
+    selftest_images,
+    unreferred_images,
+)
 from sandbox.image.image_check import CALCULATOR_LABEL
 from sandbox.rundir import RunDir
 from submissions.store.local import LocalStore
@@ -147,6 +154,9 @@ def test_images_of_the_selftest_go_when_they_are_old(image: str) -> None:
     try:
         assert name not in [each.name for each in selftest_images(time.time() - 86400)]
         (garbage,) = (each for each in selftest_images(FUTURE) if each.name == name)
+        usage = engine_images(FUTURE)
+        assert usage.images >= usage.expired_images >= 1
+        assert usage.size_bytes >= garbage.size_bytes
         assert garbage.remove()
         assert not client.api.images(name=name)
     finally:
