@@ -168,6 +168,8 @@ def in_words(summary: Summary) -> list[str]:
     """The result of a run and the next step, for a person."""
     counts = summary.counts
     done = [unit for unit in summary.units if unit.did in (Did.OBSERVED, Did.MEASURED)]
+    if not summary.units and summary.skipped:
+        return [f"There is nothing to judge with the driver {summary.driver}: the lines above say why."]
     if not summary.units:
         return ["There is nothing to judge: submit a model with lambench-submit IMAGE."]
     if counts[Did.NOTHING] == len(summary.units):

@@ -202,6 +202,8 @@ def load_suite(name_or_path: str | Path) -> Suite:
         text = Path(source).read_text(encoding="utf-8")
     except OSError as error:
         known = ", ".join(packaged_suites())
+        if isinstance(error, FileNotFoundError) and "/" not in source and "." not in source:
+            raise SuiteError(f"{source}: there is no such suite or file; the packaged suites are {known}") from None
         raise SuiteError(f"{source}: cannot be read ({error.strerror}); the packaged suites are {known}") from None
     except UnicodeDecodeError:
         raise SuiteError(f"{source}: is not UTF-8 text") from None
