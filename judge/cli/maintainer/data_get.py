@@ -37,8 +37,8 @@ State = Literal["there", "imported", "failed", "not pinned", "built by the judge
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a data set.
+class FetchedDataset:
+    """What `judge data get` did with a data set.
 
     Args:
         text: why it failed, or where a person gets it; empty: nothing to say.
@@ -87,18 +87,18 @@ def _chosen(suite: Suite, only: list[str]) -> list[str]:
 
 def _get(
     suite: Suite, names: list[str], settings: JudgeSettings, importer: Any, reporter: Reporter
-) -> Iterator[Outcome]:
+) -> Iterator[FetchedDataset]:
     """The outcome of each data set; those of one source after each other."""
     own = own_datasets()
     sources: dict[str, tuple[Source, list[str]]] = {}
     for name in names:
         source = suite.source_of(name)
         if is_there(settings.data, name):
-            yield Outcome(name, "there", licence=source.licence if source else "")
+            yield FetchedDataset(name, "there", licence=source.licence if source else "")
         elif name in own:
-            yield Outcome(name, "built by the judge", "at the first judge evaluate")
+            yield FetchedDataset(name, "built by the judge", "at the first judge evaluate")
         elif source is None:
-            yield Outcome(name, "not pinned", _where(suite, name))
+            yield FetchedDataset(name, "not pinned", _where(suite, name))
         else:
             sources.setdefault(source.name, (source, []))[1].append(name)
     for source, wanted in sources.values():
@@ -119,12 +119,13 @@ def _announced(source: Source, wanted: list[str]) -> str:
     """What is fetched: size, address and licence."""
     size = f"{source.n_bytes / MB:.3g} MB" if source.n_bytes is not None else "of no stated size"
     where = f"{source.git} at commit {source.commit[:12]}" if source.git else source.url
-    return f"{source.name}: {len(source.files)} files, {size}, of {where} ({source.licence}) for {', '.join(wanted)}"
+    n_files = f"{len(source.files)} file{'s' if len(source.files) > 1 else ''}"
+    return f"{source.name}: {n_files}, {size}, of {where} ({source.licence}) for {', '.join(wanted)}"
 
 
 def _from_source(
     suite: Suite, source: Source, wanted: list[str], settings: JudgeSettings, importer: Any, reporter: Reporter
-) -> Iterator[Outcome]:
+) -> Iterator[FetchedDataset]:
     """Fetches one source, and imports the data sets that are wanted of it. A fault is an outcome, no exception."""
     try:
         _require_space(source, settings)
@@ -132,14 +133,14 @@ def _from_source(
             folder = fetch_source(source, settings.source_cache, settings.mirrors, report)
     except (FetchError, OSError) as error:
         for name in wanted:
-            yield Outcome(name, "failed", f"{source.name}: {error}", source.licence)
+            yield FetchedDataset(name, "failed", f"{source.name}: {error}", source.licence)
         return
     for name in wanted:
         try:
             _import(suite, name, folder, settings, importer)
-            yield Outcome(name, "imported", f"licence {source.licence}", source.licence)
+            yield FetchedDataset(name, "imported", f"licence {source.licence}", source.licence)
         except (FetchError, DatasetError, KindError, OSError) as error:
-            yield Outcome(name, "failed", str(error), source.licence)
+            yield FetchedDataset(name, "failed", str(error), source.licence)
 
 
 def _require_space(source: Source, settings: JudgeSettings) -> None:

@@ -118,9 +118,9 @@ def public(data_world: World, reference_data: Path, monkeypatch: pytest.MonkeyPa
 def test_get_imports_what_is_pinned_and_then_has_nothing_to_do(public: Public):
     status, out, err = public.get()
     assert status == 0
-    assert "arena: 1 files, of no stated size, of file://" in err
+    assert "arena: 1 file, of no stated size, of file://" in err
     assert (
-        f"matcalc: 1 files, {public.facts['n_bytes'] / 1e6:.3g} MB, of https://files.example.org/matcalc (BSD-3)" in err
+        f"matcalc: 1 file, {public.facts['n_bytes'] / 1e6:.3g} MB, of https://files.example.org/matcalc (BSD-3)" in err
     )
     assert out.splitlines() == [
         "not pinned  frames@1: https://example.org/frames; "

@@ -201,7 +201,7 @@ def test_the_data_sets_that_the_manual_makes_in_python(tmp_path: Path, monkeypat
 
 def test_the_suite_that_the_manual_shows_can_be_read() -> None:
     blocks = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
-    block, shorter, references, published, package = blocks
+    block, shorter, references, published, sources, _, package = blocks
     (task,) = read_suite(block, "docs/suites.md").tasks
     of_this_suite = references.partition("[references.metrics.s66]")[0].replace("bh28", task.name)
     (reference,) = read_suite(f"{block}\n{of_this_suite}", "docs/suites.md").references
@@ -212,6 +212,8 @@ def test_the_suite_that_the_manual_shows_can_be_read() -> None:
         ("", "mae", 4.21),
         ("01", "error", 0.52),
     ]
+    pinned = read_suite(block + sources.replace('sha256 = "…"', f'sha256 = "{"0" * 64}"'), "docs/suites.md").sources
+    assert [(source.name, source.n_bytes) for source in pinned] == [("mlip-arena", 2024), ("my-files", 1024)]
     water = next(task for task in read_suite(shorter, "docs/suites.md").tasks if task.name == "water")
     assert isinstance(water.parameters, DynamicsParameters)
     assert (water.parameters.steps, water.parameters.ensemble) == (20_000, "npt")
