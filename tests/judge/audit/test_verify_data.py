@@ -42,8 +42,11 @@ def test_structures_that_were_exchanged(world: World) -> None:
 
 
 def test_a_task_that_was_changed(world: World) -> None:
-    text = (world.root / "small.toml").read_text()
-    (world.root / "small.toml").write_text(text.replace("time_limit_s = 60", "time_limit_s = 61", 1))
+    text = (world.root / "small.toml").read_text().replace("time_limit_s = 60", "time_limit_s = 61", 1)
+    (world.root / "small.toml").write_text(text)
+    status, _, err = world.run_here("verify", "--all")
+    assert (status, "its version is still 1" in err) == (2, True)
+    (world.root / "small.toml").write_text(text.replace('version = "1"', 'version = "2"'))
     what, why = defects(world)[0]
     assert what == result_key(world)
     assert why.startswith("its observation key does not follow from submission, suite, data set")

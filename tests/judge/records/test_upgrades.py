@@ -31,6 +31,7 @@ from judge.records.records import Claim, End, Result
 from judge.records.removals import Removal
 from judge.records.results import read_record
 from judge.records.signing import SigningKey, check_signature
+from judge.records.suite_record import SuiteRecord
 from submissions.client.sent_record import SentRecord
 from submissions.records import Record, Submission
 from submissions.requests import InvitationStatus, InviteFile, Receipt, SubmissionRequest, UploadForms
@@ -57,6 +58,7 @@ STORED: dict[str, type[Record]] = {
     "stored-fate": StoredDecision,
     "delayed-request": DelayedRequest,
     "removal": Removal,
+    "suite": SuiteRecord,
 }
 SIGNED = ("standing-event", "result", "selftest", "manifest", "removal")
 UNSIGNED = ("result", 1)  # results had no signature then
