@@ -27,6 +27,8 @@ class Image:
         python: the command of its Python, from the label `org.lambench.python`.
         calculator: `module:factory`, from the label `org.lambench.calculator`.
         trainer: `module:train`, from the label `org.lambench.trainer`; empty if it cannot be trained.
+        home: the image's HOME: a path, or `~user` of the image's own list of users.
+        entrypoint: whether the image has an ENTRYPOINT that is not run.
         protocol: "1" if the image brings its own server (label `org.lambench.protocol`), else empty.
     """
 
@@ -41,6 +43,8 @@ class Image:
     architecture: str = ""
     size_bytes: int = 0
     volumes: tuple[str, ...] = ()
+    home: str = "~root"
+    entrypoint: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sandbox.error_sentences import HOME_SENTENCE, MISSING_FILE_SENTENCES, error_sentence
 from sandbox.limits import GIB, MIB, Limits
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 
@@ -100,6 +101,7 @@ class Evidence:
         on_gpu: whether the calculator was created for a GPU.
         startup_error: class of the error that the calculator raised while it loaded. This and the texts are the
             submission's words.
+        home_unreadable: whether the image's HOME, or a part of it, cannot be read by user 65534.
         detail: what broke the protocol, in the judge's words.
     """
 
@@ -112,6 +114,7 @@ class Evidence:
     on_gpu: bool = False
     startup_error: str = ""
     startup_text: str = ""
+    home_unreadable: bool = False
     detail: str = ""
 
 
@@ -235,33 +238,13 @@ def sentence_of(evidence: Evidence, limits: Limits) -> str:
             return f"The container ended in the middle of {where} ({exit_words(evidence.exit.code)}): see its log."
 
 
-_STARTUP_HINTS = {
-    "ModuleNotFoundError": (
-        "The module that the label org.lambench.calculator names, or one that it imports, is not in the image: "
-        "install it, and set WORKDIR to the folder of your calculator."
-    ),
-    "ImportError": "An import of the calculator failed: the image lacks a package, or has another version of it.",
-    "AttributeError": "The module has no such factory, or the factory raised: check the label org.lambench.calculator.",
-    "PermissionError": (
-        "The calculator may not read or write a file: it runs as user 65534, so weights must be readable by anyone "
-        "(chmod -R a+rX), and only /tmp is writable."
-    ),
-    "MemoryError": "The calculator asked for an array that is larger than all memory: use less.",
-    "FileNotFoundError": "The calculator misses a file: weights must be inside the image, since there is no network.",
-}
-
-
 def _startup_sentence(evidence: Evidence) -> str:
-    if evidence.startup_error:
-        if "Read-only file system" in evidence.startup_text:
-            return "The calculator writes outside /tmp, and the root filesystem is read-only: write to /tmp only."
-        if any(
-            clue in evidence.startup_text for clue in ("root privileges", "must be root", "Operation not permitted")
-        ):
-            return "The calculator needs root: it runs as user 65534 without capabilities, and must work as any user."
-        hint = _STARTUP_HINTS.get(evidence.startup_error)
-        return hint or "The factory raised an error: it must return an ASE calculator, offline, on any user's account."
-    return f"The container ended before its calculator was ready ({exit_words(evidence.exit.code)}): see its log."
+    if not evidence.startup_error:
+        return f"The container ended before its calculator was ready ({exit_words(evidence.exit.code)}): see its log."
+    sentence = error_sentence(evidence.startup_error, evidence.startup_text)
+    if evidence.home_unreadable and sentence in MISSING_FILE_SENTENCES:
+        return f"{sentence} {HOME_SENTENCE}"
+    return sentence or "The factory raised an error: it must return an ASE calculator, offline, on any user's account."
 
 
 _SIGNALS = {

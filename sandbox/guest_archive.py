@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-MAIN = "import sys\nfrom lambench_guest.{module} import main\nsys.exit(main())\n"
+MAIN = "import sys\nfrom lambench_guest.start import begin\nsys.exit(begin('{module}'))\n"
 
 
 @cache
@@ -22,13 +22,13 @@ def guest_archive() -> bytes:
     The loop over a calculator is `tasks.model.ase_loop`: containers and the in-process calculator run the same code.
     """
     loop = resources.files("tasks.model").joinpath("ase_loop.py").read_bytes()
-    return _archive("serve", ("wire", "parameters", "serve"), {"ase_loop": loop})
+    return _archive("serve", ("start", "tracebacks", "wire", "parameters", "serve"), {"ase_loop": loop})
 
 
 @cache
 def training_guest_archive() -> bytes:
     """The guest of a training, likewise."""
-    return _archive("training", ("wire", "training"), {})
+    return _archive("training", ("start", "tracebacks", "wire", "training"), {})
 
 
 @cache

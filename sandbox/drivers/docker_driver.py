@@ -251,7 +251,9 @@ def container_options(image: Image, limits: Limits, question: Question, session_
         "healthcheck": {"test": ["NONE"]},
         "log_config": LogConfig(type="local", config={"max-size": str(limits.log_bytes), "max-file": "2"}),
         "mounts": [Mount(INSIDE, str(session_dir), type="bind", read_only=True)],
-        "environment": environment(image, limits, question, INSIDE, out=OUT),
+        # In HOME the guest makes a folder with links to the image's own HOME: sandbox/guest/start.py.
+        "environment": environment(image, limits, question, INSIDE, out=OUT)
+        | {"HOME": "/tmp", "LAMBENCH_IMAGE_HOME": image.home, "LAMBENCH_HOME_UNREADABLE": ""},
         "hostname": "lambench",
         "stdin_open": False,
         "tty": False,

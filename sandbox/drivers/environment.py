@@ -12,7 +12,9 @@ from sandbox.rundir import DATA_NAME, MODEL_NAME, SOCKET_NAME
 def environment(
     image: Image, limits: Limits, question: Question, folder: str, tmp: str = "/tmp", out: str = "/out"
 ) -> dict[str, str]:
-    """Variables that the judge sets: the question, a home in `tmp`, caches in `tmp`, and no network.
+    """Variables that the judge sets: the question, caches that are only written in `tmp`, and no network.
+
+    Where a library looks for weights (HOME, XDG_CACHE_HOME, TORCH_HOME, HF_HOME) no variable is set here.
 
     Args:
         folder: of the session, as the submission sees it.
@@ -33,13 +35,9 @@ def environment(
         "LAMBENCH_DOMAIN": question.domain or "",
         "LAMBENCH_LABEL_SET": question.label_set or "",
         "LAMBENCH_MAX_ATOMS_PER_BATCH": str(limits.max_atoms_per_batch),
-        "HOME": tmp,
         "TMPDIR": tmp,
         "USER": "lambench",
         "LOGNAME": "lambench",
-        "XDG_CACHE_HOME": str(cache),
-        "XDG_CONFIG_HOME": str(cache / "config"),
-        "XDG_DATA_HOME": str(cache / "data"),
         "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
         "TRITON_CACHE_DIR": str(cache / "triton"),
         "CUDA_CACHE_PATH": str(cache / "cuda"),

@@ -21,7 +21,7 @@ from urllib.parse import parse_qs
 from sandbox.driver import DriverName, Image, Login, Question
 from sandbox.drivers.environment import environment
 from sandbox.evidence import Exit
-from sandbox.image.image_check import MACHINE, invalid
+from sandbox.image.image_check import MACHINE, check_factory, invalid
 from sandbox.limits import Limits
 from sandbox.rundir import GUEST_NAME, RunDir
 from sandbox.verdict import FaultCause, JudgeFault
@@ -50,7 +50,7 @@ class ProcessDriver:
             raise invalid(f"There is no folder {path!r}: the process driver takes a folder with a calculator in it.")
         if python is None:
             raise invalid(f"There is no Python {settings['python']!r}: name one with --python.")
-        calculator = settings.get("calculator", DEFAULT_CALCULATOR)
+        calculator = check_factory(settings.get("calculator", DEFAULT_CALCULATOR), "calculator")
         trainer = settings.get("trainer", "")
         return Image(
             reference=f"{folder}?python={python}&calculator={calculator}{f'&trainer={trainer}' if trainer else ''}",

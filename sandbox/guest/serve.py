@@ -9,7 +9,6 @@ import os
 import platform
 import socket
 import sys
-import traceback
 from importlib import metadata as package_metadata
 from typing import Any, Dict, Mapping, Tuple
 
@@ -18,6 +17,8 @@ import numpy as np
 
 from .ase_loop import AseLoop, describe
 from .parameters import count_parameters
+from .start import send_failure
+from .tracebacks import FirstErrors, print_error
 from .wire import PROTOCOL, Channel, Closed, Header, pack_header, parse_header, read_arrays
 
 MAX_REQUEST_HEADER = 1 << 16
@@ -34,7 +35,7 @@ def load_calculator(environment: Mapping[str, str]) -> Tuple[Any, str]:
     name = environment["LAMBENCH_CALCULATOR"]
     module_name, _, factory_name = name.partition(":")
     sys.path.insert(0, os.getcwd())
-    factory = getattr(importlib.import_module(module_name), factory_name)
+    factory = find_factory(module_name, factory_name)
     offered = {
         "device": environment.get("LAMBENCH_DEVICE", "cpu"),
         "domain": environment.get("LAMBENCH_DOMAIN") or None,
@@ -46,6 +47,33 @@ def load_calculator(environment: Mapping[str, str]) -> Tuple[Any, str]:
         accepted = {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
         offered = {key: value for key, value in offered.items() if key in accepted}
     return factory(**offered), name
+
+
+class LabelError(Exception):
+    """The label names nothing that can be called."""
+
+
+def find_factory(module_name: str, factory_name: str) -> Any:
+    """What the label names.
+
+    Raises:
+        LabelError: there is no such module, or nothing of that name in it that can be called.
+    """
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and (module_name + ".").startswith(error.name + "."):
+            here = ", ".join(sorted(os.listdir("."))[:10]) or "nothing"
+            raise LabelError("no module %r; %s has %s" % (module_name, os.getcwd(), here)) from None
+        raise
+    if not hasattr(module, factory_name):
+        names = ", ".join(name for name, held in sorted(vars(module).items()) if inspect.isfunction(held))
+        raise LabelError("no factory %r in %r; its functions: %s" % (factory_name, module_name, names[:200] or "none"))
+    factory = getattr(module, factory_name)
+    if not callable(factory):
+        kind = type(factory).__name__
+        raise LabelError("not callable: %s in %r is a %s" % (factory_name, module_name, kind))
+    return factory
 
 
 def hello(loop: AseLoop, name: str) -> Dict[str, str]:
@@ -149,23 +177,18 @@ def connect(path: str) -> Channel:
 
 def main() -> int:
     """Exit status 0 when the judge left, 3 when the calculator could not be loaded."""
-    path = os.environ["LAMBENCH_SOCKET"]
     try:
         calculator, name = load_calculator(os.environ)
         loop = AseLoop(calculator, int(os.environ.get("LAMBENCH_MAX_ATOMS_PER_BATCH", "0")))
+        if "energy" not in loop.properties:
+            raise TypeError("implemented_properties has no energy")
+        loop.on_error = FirstErrors()
     except BaseException as error:  # whatever the author's code raised at import is what the author must be told
-        traceback.print_exc()
+        print_error(error)
         failure = describe(error)
-        said = {
-            "op": "failed",
-            "protocol": PROTOCOL,
-            "class": failure.kind,
-            "text": failure.text,
-            "cause": str(failure.cause),
-        }
-        connect(path).send(pack_header([], said), [])
+        send_failure(failure.kind, failure.text, failure.cause)
         return 3
-    channel = connect(path)
+    channel = connect(os.environ["LAMBENCH_SOCKET"])
     channel.send(pack_header([], hello(loop, name)), [])
     Server(channel, loop).serve()
     return 0

@@ -23,6 +23,7 @@ from typing import Any, Dict, List, Mapping, NoReturn, Tuple
 
 import numpy as np
 
+from .tracebacks import print_error
 from .wire import PROTOCOL, Channel, pack_header, parse_header
 
 MAX_ORDER = 1 << 16
@@ -115,6 +116,7 @@ def end_others() -> None:
 def train(name: str, order: Mapping[str, str]) -> NoReturn:
     """Calls the author's trainer with those of the keywords that it accepts. SIGTERM is ignored until it handles it."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.excepthook = lambda kind, error, trace: print_error(error)
     sys.path.insert(0, os.getcwd())
     module_name, _, function_name = name.partition(":")
     trainer = getattr(importlib.import_module(module_name), function_name)

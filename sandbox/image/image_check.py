@@ -65,7 +65,15 @@ def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine
         architecture=str(inspection.get("Architecture", "")),
         size_bytes=int(inspection.get("Size") or 0),
         volumes=volumes,
+        home=_home(config),
+        entrypoint=bool(config.get("Entrypoint")) and not protocol,
     )
+
+
+def _home(config: Mapping[str, Any]) -> str:
+    """ENV HOME, or `~user` of the USER that the image ends with."""
+    stated = dict(entry.partition("=")[::2] for entry in config.get("Env") or []).get("HOME", "")
+    return stated or f"~{str(config.get('User') or 'root').partition(':')[0] or 'root'}"
 
 
 def invalid(sentence: str) -> SubmissionFault:
@@ -163,8 +171,25 @@ def _read_factory(labels: Mapping[str, str], label: str, what: str) -> str:
     named = labels.get(label, "")
     if not named:
         raise invalid(f'The image has no label {label}: add `LABEL {label}="module:{what}"`.')
-    if len(named) > _MAX_LABEL or not _CALCULATOR.match(named):
-        raise invalid(f"The label {label} must be module:{what}, not {named[:80]!r}.")
+    return check_factory(named, f"label {label}", what)
+
+
+def check_factory(named: str, source: str, what: str = "factory") -> str:
+    """The `module:factory`, if it is one.
+
+    Args:
+        source: of the name, in words: `label …`.
+
+    Raises:
+        SubmissionFault: IMAGE_INVALID.
+    """
+    module, _, function = named[:_MAX_LABEL].partition(":")
+    corrected = f"{module.removesuffix('.py').strip('/').replace('/', '.')}:{function.removesuffix('()')}"
+    fits = len(named) <= _MAX_LABEL and _CALCULATOR.match(named) and not module.endswith(".py")
+    if not fits and corrected != named and len(corrected) < 80 and _CALCULATOR.match(corrected):
+        raise invalid(f"The {source} must be module:{what}, not {named[:80]!r}: write {corrected!r}.")
+    if not fits:
+        raise invalid(f"The {source} must be module:{what}, not {named[:80]!r}.")
     return named
 
 

@@ -40,8 +40,9 @@ class Hello(NamedTuple):
 class StartupError(Exception):
     """The guest could not load the calculator: the submission's own class and text of the error."""
 
-    def __init__(self, kind: str, text: str) -> None:
+    def __init__(self, kind: str, text: str, home_unreadable: bool = False) -> None:
         super().__init__(f"{kind}: {text}")
+        self.home_unreadable = home_unreadable
         self.kind = kind
         self.text = text
 
@@ -82,7 +83,8 @@ class RemoteCalculator:
         if fields.get("protocol") != PROTOCOL:
             raise WireError(f"the guest speaks another protocol than {PROTOCOL}")
         if fields["op"] == "failed":
-            raise StartupError(fields.get("class", "")[:128], fields.get("text", "")[:2048])
+            home_unreadable = fields.get("home") == "unreadable"
+            raise StartupError(fields.get("class", "")[:128], fields.get("text", "")[:2048], home_unreadable)
         self.hello = read_hello(fields)
         return self.hello
 

@@ -180,11 +180,12 @@ def converse(
     if isinstance(verdict, HostFault):
         raise fault_of(verdict, limits)
     if fault is None or fault.verdict is not verdict:
-        private = "\n".join(t for t in (evidence.startup_error, evidence.startup_text, ended.log) if t)
+        startup = ": ".join(t for t in (evidence.startup_error, evidence.startup_text) if t)
+        private = "\n".join(t for t in (startup, ended.log) if t)
         outcome = SessionOutcome(verdict, sentence_of(evidence, limits), value, private)
     else:
         outcome = SessionOutcome[T].refused(fault)
-        outcome = outcome._replace(private=fault.private or ended.log)
+        outcome = outcome._replace(private="\n".join(t for t in (fault.private, ended.log) if t))
     return outcome._replace(
         hello=progress.hello,
         wall_s=wall,
@@ -245,7 +246,12 @@ def _evidence(error: Exception, progress: _Progress, begin: float, limits: Limit
     phase = progress.phase
     match error:
         case StartupError():
-            return Evidence(phase, startup_error=error.kind or "error", startup_text=error.text)
+            return Evidence(
+                phase,
+                startup_error=error.kind or "error",
+                startup_text=error.text,
+                home_unreadable=error.home_unreadable,
+            )
         case TimedOut() if phase is Phase.START:
             return Evidence(phase, kill=Kill.STARTUP_TIME)
         case TimedOut():

@@ -16,6 +16,7 @@ from submissions.card.file import CardError, card_from_reference, read_card
 from submissions.card.form import CARD_FILE
 from submissions.cli.local_preflight import local_preflight
 from submissions.cli.options import CardFile, Gpu, Json
+from submissions.cli.refusal import ENTRYPOINT_WORDS, show_log, show_refusal
 from submissions.preflight.log import printable_end
 from submissions.preflight.measured_properties import contradictions
 from submissions.preflight.receipt import RECEIPT_FILE, make_receipt, write_receipt
@@ -29,11 +30,11 @@ from submissions.tables import print_json, table_console
 REFUSED = 1
 SLOW_START_S = 20.0
 MAX_SHOWN = 1000
-SHOWN_LINES = 40
 NOT_CHECKED = (
     "Without Docker it is not checked whether it needs a network, writes outside /tmp, reads files that only you may "
     "read, or exceeds the judge's limits: check the image too."
 )
+NO_CARD = f"There is no {CARD_FILE} in this folder, and --card names none (`lambench-submit init` writes one)"
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 
 
@@ -81,13 +82,13 @@ def _card(given: Path | None, subject: str) -> ModelCard:
 
 
 def _show_refusal(console: Console, subject: CheckSubject, outcome: SessionOutcome[PreflightReport]) -> None:
-    console.print(f"[bold red]✗ {outcome.verdict}[/]  {escape(plain(subject.text, MAX_SHOWN))} would not be judged.")
-    console.print(f"  {escape(outcome.sentence)}", soft_wrap=True)
+    show_refusal(console, subject.text, "would not be judged", outcome)
     missing = _NO_MODULE.search(outcome.private)
     if missing and subject.is_module:
         python = escape(subject.image.python[0])
         console.print(f"  {python} has no {missing[1]}: name the Python that has it with --python.", soft_wrap=True)
-    _show_log(console, "What it printed:", outcome.private)
+    if subject.image.entrypoint:
+        _warn(console, ENTRYPOINT_WORDS)
 
 
 def _show_report(
@@ -103,19 +104,15 @@ def _show_report(
     for sentence in contradictions(card, report):
         _warn(console, f"{sentence} A card is fixed once submitted.")
     if not card.label_sets:
-        _warn(console, f"No label set is declared in {CARD_FILE}: the model was started for no domain.")
+        none = f"No label set is declared in {CARD_FILE}" if CARD_FILE.exists() else NO_CARD
+        _warn(console, f"{none}: the model was started for no domain.")
+    if subject.image.entrypoint:
+        _warn(console, ENTRYPOINT_WORDS)
     if subject.is_module:
         _warn(console, NOT_CHECKED)
-    _show_log(console, "What it printed, which anybody may read once it is submitted:", outcome.private)
+    show_log(console, "What it printed, which anybody may read once it is submitted:", outcome.private)
     console.print(f"[bold green]✓[/] {escape(plain(subject.text, MAX_SHOWN))} passes the preflight.")
 
 
 def _warn(console: Console, text: str) -> None:
     console.print(f"[yellow]![/] {escape(text)}", soft_wrap=True)
-
-
-def _show_log(console: Console, title: str, log: str) -> None:
-    lines = printable_end(log).splitlines()[-SHOWN_LINES:]
-    if lines:
-        console.print(f"\n[dim]{title}[/]")
-        console.print("\n".join(f"  │ {line}" for line in lines), markup=False, soft_wrap=True)

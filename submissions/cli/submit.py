@@ -20,12 +20,11 @@ from sandbox.wire.session import SessionOutcome
 from submissions.card.form import card_of
 from submissions.cli.local_preflight import local_preflight
 from submissions.cli.options import CardFile, Gpu, Json
-from submissions.cli.status_tables import LOG_LINES
+from submissions.cli.refusal import ENTRYPOINT_WORDS, show_refusal
 from submissions.client.remote_submission import SubmissionOptions, open_session, registry_reference, send_submission
 from submissions.client.sent_record import SentRequest
 from submissions.client.status_bucket import INVITE_VARIABLE, InviteError
 from submissions.preflight.acceptance import earlier_submission, make_submission, store_submission
-from submissions.preflight.log import printable_end
 from submissions.preflight.table import preflight_table
 from submissions.progress import Reporter
 from submissions.records import ModelCard, PreflightReport, Submission, submission_id
@@ -92,7 +91,7 @@ class _LocalCheck:
         """What was measured, and what the container printed. If the image does not pass, the command ends."""
         outcome = local_preflight(self.console, self.settings, name, sandbox, image, card, self.gpu)
         if outcome.value is None:
-            _refuse(self.console, name, outcome, self.as_json)
+            _refuse(self.console, name, image, outcome, self.as_json)
         return outcome.value, outcome.private
 
 
@@ -144,16 +143,15 @@ def _reference(image: str, python: str | None, calculator: str | None) -> str:
     return f"{image}?{urlencode(settings)}" if settings else image
 
 
-def _refuse(console: Console, image: str, outcome: SessionOutcome[PreflightReport], as_json: bool) -> NoReturn:
+def _refuse(
+    console: Console, name: str, image: Image, outcome: SessionOutcome[PreflightReport], as_json: bool
+) -> NoReturn:
     if as_json:
         print_json({"verdict": outcome.verdict, "sentence": outcome.sentence, "private": outcome.private})
     else:
-        console.print(f"[bold red]✗ {outcome.verdict}[/]  {escape(image)} was not submitted.")
-        console.print(f"  {escape(outcome.sentence)}")
-        if outcome.private:
-            console.print("\n[dim]What the container printed (shown because the preflight's structures are public):[/]")
-            for line in printable_end(outcome.private).split("\n")[-LOG_LINES:]:
-                console.print(f"  │ {line}", markup=False)
+        show_refusal(console, name, "was not submitted", outcome)
+        if image.entrypoint:
+            console.print(f"[yellow]![/] {escape(ENTRYPOINT_WORDS)}", soft_wrap=True)
     raise typer.Exit(REFUSED)
 
 

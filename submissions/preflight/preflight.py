@@ -14,6 +14,8 @@ import numpy as np
 from ase import Atoms
 
 from sandbox.driver import Driver, Image, Question
+from sandbox.error_sentences import error_sentence
+from sandbox.events import plain
 from sandbox.evidence import memory_words
 from sandbox.limits import Limits
 from sandbox.verdict import SubmissionFault, Verdict
@@ -35,7 +37,7 @@ from submissions.preflight.trainer_check import try_trainer
 from submissions.records import Check, PreflightReport, Timing
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Frames
-from tasks.structures.predictions import Cause
+from tasks.structures.predictions import Cause, Predictions
 
 MAX_PREFLIGHT_S = 600.0
 N_STEPS = 10  # one for each structure, two for physics, two at the end
@@ -58,6 +60,15 @@ _REFUSALS = {
     ),
 }
 
+# What the guest says about a shape, and the judge's sentence.
+_SHAPES = (
+    ("WrongShape: energy", "The energy must be one number; every answer was an array: return float(energy)."),
+    ("WrongShape: forces", "Forces must have shape (n_atoms, 3); every answer had another shape."),
+    ("WrongShape: stress", "Stress must have shape (6,) or (3, 3); every answer had another shape."),
+    ("WrongShape: compute_batch", "compute_batch must return one answer for each structure, in their order."),
+    ("PropertyNotImplementedError: the calculator gave no", "calculate() must put what it offers into self.results."),
+)
+MAX_ERROR = 120  # characters of an error in the table
 
 Report = Callable[[int, int, str], None]
 
@@ -159,13 +170,9 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
     names = list(structures)
     answer = model.compute(Frames.from_atoms(list(structures.values())), model.properties)
     if not answer.ok.any():
-        verdict, sentence = _REFUSALS[dominant_cause(answer)]
-        errors = "; ".join(sorted({f"{e.kind}: {e.text}" for e in answer.errors.values()}))
-        raise SubmissionFault(verdict, sentence, private=errors)
+        raise _refusal(answer)
     answered_structures = {name: structures[name] for name, ok in zip(names, answer.ok, strict=True) if ok}
-    failures = [
-        f"{name} ({Cause(int(code)).word})" for name, code in zip(names, answer.failure, strict=True) if code != 0
-    ]
+    failures = [f"{name} ({_words(answer, n)})" for n, name in enumerate(names) if answer.failure[n] != 0]
     answered = Check(
         name="answers",
         passed=True,
@@ -195,6 +202,27 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
     checks.append(Check(name="speed", passed=None, value=speeds))
     failed = [structures[name] for name in names if name not in answered_structures]
     return PreflightMeasurements(tuple(checks), tuple(timings), elements_of(answered_structures.values(), failed))
+
+
+def _refusal(answer: Predictions) -> SubmissionFault:
+    """The fault of a model that answered no structure; its private text begins with the most frequent error."""
+    cause = dominant_cause(answer)
+    verdict, sentence = _REFUSALS[cause]
+    errors = sorted(answer.errors.values(), key=lambda error: (error.cause is not cause, error.kind, error.text))
+    lines = list(dict.fromkeys(f"{error.kind}: {error.text}" for error in errors))
+    first = lines[0] if lines else ""
+    sentence = next((known for start, known in _SHAPES if first.startswith(start)), sentence)
+    if cause is Cause.ERROR and (known := error_sentence(*first.partition(": ")[::2])):
+        sentence = f"On every public structure: {known}"
+    return SubmissionFault(verdict, sentence, private="\n".join(lines))
+
+
+def _words(answer: Predictions, n: int) -> str:
+    """The cause of a failed structure, and the text of an error or of a wrong shape."""
+    cause, error = Cause(int(answer.failure[n])), answer.errors.get(n)
+    if cause not in (Cause.ERROR, Cause.WRONG_SHAPE) or error is None:
+        return cause.word
+    return f"{cause.word}: {plain(f'{error.kind}: {error.text}', MAX_ERROR)}"
 
 
 def _structures_for_physics(seconds: dict[str, float]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from sandbox.driver import Driver, Image
+from sandbox.drivers.docker_running import BUSY
 from sandbox.drivers.open_driver import open_driver
 from sandbox.image.image_check import MACHINE, invalid
 from sandbox.verdict import JudgeFault, SubmissionFault
@@ -68,6 +69,11 @@ def resolve_subject(
         raise CardError("--image and --module exclude each other: give one of them")
     if as_module and not MODULE.fullmatch(text):
         raise CardError(f"{text}: name a module as module:factory")
+    file = text.partition(":")[0]
+    if file.endswith(".py"):
+        module = file.removesuffix(".py").strip("./").replace("/", ".")
+        factory = text.partition(":")[2].removesuffix("()") or "make_calculator"
+        raise CardError(f"{text} is a file: name its module and factory, {module}:{factory}")
     if as_image or not MODULE.fullmatch(text):
         return _image(text, settings)
     interpreter = _interpreter(python)
@@ -80,6 +86,8 @@ def resolve_subject(
         try:
             return _image(text, settings)
         except (SubmissionFault, JudgeFault) as fault:
+            if isinstance(fault, JudgeFault) and fault.remedy == BUSY:
+                raise
             why = fault.sentence if isinstance(fault, SubmissionFault) else f"Nor can images be listed: {fault.remedy}."
             raise invalid(f"{words} {why}") from fault
     if not as_module and _is_image(text, settings):

@@ -12,7 +12,7 @@ one's energy.
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 from ase import Atoms
@@ -55,6 +55,11 @@ class AseLoop:
     """
 
     def __init__(self, calculator: Any, max_atoms_per_batch: int = 0) -> None:
+        if isinstance(calculator, type):
+            name = calculator.__name__
+            raise TypeError("the factory returned the class %s, no calculator: return %s()" % (name, name))
+        if calculator is None:
+            raise TypeError("the factory returned None, no calculator: it has no `return`")
         if not callable(getattr(calculator, "calculate", None)):
             raise TypeError(
                 "the factory must return an ASE calculator; a %s has no calculate()" % type(calculator).__name__
@@ -65,6 +70,7 @@ class AseLoop:
         self.max_atoms_per_batch = min(x for x in (own, max_atoms_per_batch, 1 << 40) if x > 0)
         known = getattr(calculator, "implemented_properties", None)
         self.properties = tuple(p for p in ("energy", "forces", "stress") if known is None or p in known)
+        self.on_error: Callable[[BaseException], None] = _ignore
         self._last: Optional[Tuple[Any, ...]] = None
 
     def compute(self, frames: Mapping[str, Any], wanted: Sequence[str]) -> BatchResult:
@@ -166,7 +172,11 @@ class AseLoop:
         return groups
 
     def _store(self, answer: Mapping[str, Any], ask: Any, index: int, start: int, stop: int, out: BatchResult) -> None:
-        out.energy[index] = float(_take(answer, "energy"))
+        energy = _take(answer, "energy")
+        shape = tuple(np.shape(energy))
+        if shape:
+            raise WrongShape("energy has shape %s, not ()" % (shape,))
+        out.energy[index] = float(energy)
         if out.forces is not None and "forces" in ask:
             forces = np.asarray(_take(answer, "forces"), np.float64)
             if forces.shape != (stop - start, 3):
@@ -188,11 +198,17 @@ class AseLoop:
             out.stress[index] = np.nan
         failure = describe(error)
         if failure not in out.failures:
+            if failure.cause == ERROR:
+                self.on_error(error)
             if len(out.failures) == MAX_DISTINCT_ERRORS:
                 failure = next((f for f in out.failures if f.cause == failure.cause), out.failures[-1])
             else:
                 out.failures.append(failure)
         out.status[index] = 1 + out.failures.index(failure)
+
+
+def _ignore(error: BaseException) -> None:
+    """Prints nothing of an error."""
 
 
 def _take(answer: Mapping[str, Any], name: str) -> Any:

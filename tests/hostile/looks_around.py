@@ -99,7 +99,7 @@ QUESTIONS = [
     open_files,
     compiled_code_runs,
     can(lambda: os.listdir("/var/run/docker.sock")),
-    lambda: int(os.environ["HOME"] == "/tmp"),
+    lambda: int(os.environ["HOME"] == "/tmp/home"),
     lambda: int(any("SECRET" in name for name in os.environ)),
     can(lambda: os.listdir("/root")),
 ]
