@@ -87,7 +87,9 @@ PathArgument = Annotated[
 
 Name = Annotated[str, typer.Option(help=f"lower-case letters, digits and dashes{_NEEDED}")]
 Version = Annotated[str, typer.Option(help=f"increase it with every change{_NEEDED}")]
-DomainOption = Annotated[Domain | None, typer.Option(help=f"the domain of the structures{_NEEDED}")]
+DomainOption = Annotated[
+    Domain | None, typer.Option(case_sensitive=False, help=f"the domain of the structures, in any case{_NEEDED}")
+]
 LabelSetName = Annotated[
     str, typer.Option(help="the name by which submissions declare this level of theory; none for structures")
 ]
