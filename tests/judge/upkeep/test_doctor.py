@@ -1,0 +1,46 @@
+"""`judge doctor` finds before a run what `judge evaluate` would refuse."""
+
+from __future__ import annotations
+
+import shutil
+
+from judge.upkeep.doctor import CheckResult, examine
+from tests.world.world import World
+
+
+def findings(world: World) -> dict[str, CheckResult]:
+    """The findings up to that about the suite: before guests are started."""
+    results = {}
+    for result in examine(world.workspace):
+        results[result.name] = result
+        if result.name == "suite":
+            break
+    return results
+
+
+def test_free_space_is_that_of_the_settings(world: World) -> None:
+    assert findings(world)["disk"].ok
+    full = findings(world.with_settings(min_free_bytes=1 << 60))["disk"]
+    assert (full.ok, "or set min_free_bytes" in full.text) == (False, True)
+
+
+def test_a_key_is_looked_for_and_not_made(world: World) -> None:
+    assert findings(world)["key"].ok is None
+    assert not world.settings.key_file.exists()
+    world.submit("emt")
+    world.evaluate()
+    assert findings(world)["key"].ok
+    world.settings.key_file.chmod(0o644)
+    assert findings(world)["key"].ok is False
+
+
+def test_a_suite_that_cannot_be_judged_is_named(world: World) -> None:
+    assert findings(world)["suite"] == ("suite", True, "small, version 1: its 2 tasks can be judged")
+    suite = world.root / "small.toml"
+    text = suite.read_text()
+    suite.write_text(text.replace('"labelled_frames"', '"elasticity"', 1))
+    assert (findings(world)["suite"].ok, "task copper" in findings(world)["suite"].text) == (False, True)
+    suite.write_text(text)
+    shutil.rmtree(world.root / "data" / "copper@1")
+    missing = "small: data sets are missing (copper@1): judge plan says how to import each"
+    assert findings(world)["suite"] == ("suite", False, missing)
