@@ -22,6 +22,7 @@ from sandbox.guest_archive import guest_version
 from submissions.progress import Reporter
 from submissions.records import Submission
 from submissions.store.interface import Store
+from tasks.names import did_you_mean, known_name
 from tasks.suites.suite import Suite, Task
 
 
@@ -145,11 +146,14 @@ def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu]) -> Circumstances
 
 def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:
     """The tasks of `suite` with these names; all if there are no names."""
-    known = {task.name: task for task in suite.tasks}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"suite {suite.name} has no task {name!r}: it has {', '.join(known)}")
-    return [task for task in suite.tasks if not names or task.name in names]
+    known = [task.name for task in suite.tasks]
+    chosen = {known_name(name, known) for name in names}
+    if None in chosen:
+        name = next(name for name in names if known_name(name, known) is None)
+        raise UsageError(
+            f"suite {suite.name} has no task {name!r}: it has {', '.join(known)}{did_you_mean(name, known)}"
+        )
+    return [task for task in suite.tasks if not names or task.name in chosen]
 
 
 def choose_submissions(known: Sequence[Submission], ids: Sequence[str]) -> list[Submission]:
@@ -159,14 +163,16 @@ def choose_submissions(known: Sequence[Submission], ids: Sequence[str]) -> list[
 
 
 def choose_id(known: Collection[str], wanted: str) -> str:
-    """The ID of the submission with the ID `wanted`, or of the only one whose ID begins so.
+    """The ID of the submission with the ID `wanted`, or of the only one whose ID begins so, in any case.
 
     Raises:
         UsageError: there is none, or there are several.
     """
-    matches = [wanted] if wanted in known else [id for id in known if id.startswith(wanted)]
+    exact = known_name(wanted, known)
+    matches = [exact] if exact else [id for id in known if id.casefold().startswith(wanted.casefold())]
     if not matches:
-        raise UsageError(f"there is no submission {wanted!r}: see them with judge list")
+        close = did_you_mean(wanted, known) or did_you_mean(wanted, (id.rpartition("-")[0] for id in known))
+        raise UsageError(f"there is no submission {wanted!r}: see them with judge list{close}")
     if len(matches) > 1:
         raise UsageError(f"{wanted!r} is the beginning of {len(matches)} submissions: {', '.join(matches)}")
     return matches[0]

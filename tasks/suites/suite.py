@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, PositiveFloat, ValidationError
 from tasks.datasets.card import CardPart, Domain
 from tasks.kind import Parameters, Traits
 from tasks.kinds.registry import KINDS
+from tasks.names import did_you_mean, known_name
 from tasks.structures.validation_errors import one_line
 from tasks.suites.published_numbers import PublishedNumber, PublishedPart, published_numbers
 from tasks.suites.sources import Source
@@ -196,12 +197,12 @@ def load_suite(name_or_path: str | Path) -> Suite:
         SuiteError: one line that names file and field.
     """
     source = str(name_or_path)
-    if source in packaged_suites():
-        return read_suite(_packaged_text(source), f"{source}.toml")
+    if name := known_name(source, packaged_suites()):
+        return read_suite(_packaged_text(name), f"{name}.toml")
     try:
         text = Path(source).read_text(encoding="utf-8")
     except OSError as error:
-        known = ", ".join(packaged_suites())
+        known = ", ".join(packaged_suites()) + did_you_mean(source, packaged_suites())
         if isinstance(error, FileNotFoundError) and "/" not in source and "." not in source:
             raise SuiteError(f"{source}: there is no such suite or file; the packaged suites are {known}") from None
         raise SuiteError(f"{source}: cannot be read ({error.strerror}); the packaged suites are {known}") from None

@@ -21,7 +21,7 @@ from judge.cli.maintainer.import_report import (
 )
 from judge.cli.maintainer.layout_import import ML_PEG, MLIPAUDIT, TITLES, import_layout
 from judge.cli.maintainer.make_trajectory import make_trajectory_command
-from judge.config import load_settings
+from judge.config import UsageError, load_settings
 from judge.data import import_options as opt
 from judge.data.importing import RMD17, by_label_set, import_dataset
 from judge.data.reference_comparison import few_frames, verify_against
@@ -29,6 +29,7 @@ from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
+from tasks.names import did_you_mean, known_name
 
 app = typer.Typer(no_args_is_help=True)
 app.command("get")(get_command)
@@ -149,7 +150,8 @@ def verify(
     Exit status 1 if a data set is broken, or if a unit, a sign or labels look wrong.
     """
     settings = load_settings()
-    chosen = names or [path.parent.name for path in sorted(settings.data.glob("*/card.toml"))]
+    known = [path.parent.name for path in sorted(settings.data.glob("*/card.toml"))]
+    chosen = [_chosen(name, known) for name in names or known]
     intact = [dataset for name in chosen if (dataset := _checked(settings.data / name)) is not None]
     n_findings = 0
     if image:
@@ -160,6 +162,17 @@ def verify(
     if not chosen:
         print(f"There is no data set in {settings.data}.")
     raise typer.Exit(BROKEN if n_findings or len(intact) < len(chosen) else 0)
+
+
+def _chosen(name: str, known: list[str]) -> str:
+    """The data set of that name, in any case.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if found := known_name(name, known):
+        return found
+    raise UsageError(f"there is no data set {name!r}: judge data list names them{did_you_mean(name, known)}")
 
 
 def _checked(folder: Path) -> Dataset | None:
