@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stdout
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,6 +15,21 @@ from rich.markup import escape
 def print_json(content: object, indent: int | None = 1) -> None:
     """Prints JSON for a program, in ASCII."""
     print(json.dumps(content, indent=indent))
+
+
+def print_done(as_json: bool, facts: Mapping[str, object], *lines: str) -> None:
+    """Prints what a command did: `facts` as JSON for a program, else `lines` for a person."""
+    if as_json:
+        print_json(facts)
+    else:
+        print("\n".join(lines))
+
+
+@contextmanager
+def lines_aside(as_json: bool) -> Iterator[None]:
+    """A context in which what is printed for a person goes to standard error, if standard output is JSON."""
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        yield
 
 
 def print_scores_json(content: object) -> None:

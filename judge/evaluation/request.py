@@ -22,7 +22,7 @@ from sandbox.guest_archive import guest_version
 from submissions.progress import Reporter
 from submissions.records import Submission
 from submissions.store.interface import Store
-from tasks.names import did_you_mean, known_name
+from tasks.suites.names import did_you_mean, known_name
 from tasks.suites.suite import Suite, Task
 
 

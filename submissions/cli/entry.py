@@ -31,6 +31,5 @@ def version_of(command: str) -> Any:
 
 def take_common(arguments: list[str]) -> tuple[list[str], bool]:
     """The arguments without options of all commands, which may stand anywhere, and whether `--debug` is among them."""
-    if SILENT in arguments:
-        QUIET.set(True)
+    QUIET.set(SILENT in arguments)
     return [argument for argument in arguments if argument not in {DEBUG, SILENT}], DEBUG in arguments

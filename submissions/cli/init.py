@@ -13,7 +13,8 @@ from rich.markup import escape
 
 from submissions.card.file import CardError
 from submissions.card.starter import WEIGHTS, Starter, StarterName, starter
-from submissions.tables import table_console
+from submissions.cli.options import Json
+from submissions.tables import print_json, table_console
 
 
 def init_command(
@@ -21,11 +22,15 @@ def init_command(
     for_: Annotated[StarterName, typer.Option("--for", help="calculator, or a trainer")] = StarterName.ASE,
     name: Annotated[str, typer.Option(help="of the model (default: the folder's)")] = "",
     force: Annotated[bool, typer.Option("--force", help="overwrite existing files")] = False,
+    as_json: Json = False,
 ) -> None:
     """Writes what a submission needs: lambench.toml, Dockerfile, calculator.py, requirements.txt, code of a trainer."""
     model = name or folder.resolve().name or "model"
     made = starter(for_, model)
     write_starter(made, folder, force)
+    if as_json:
+        print_json({"files": [str(folder / path) for path in made.files]})
+        return
     console = table_console()
     for path in made.files:
         console.print(f"[green]+[/] {escape(str(folder / path))}", soft_wrap=True)

@@ -18,8 +18,8 @@ from pydantic import BeforeValidator, Field, PositiveFloat, ValidationError
 from tasks.datasets.card import CardPart, Domain
 from tasks.kind import Parameters, Traits
 from tasks.kinds.registry import KINDS
-from tasks.names import did_you_mean, known_name
 from tasks.structures.validation_errors import one_line
+from tasks.suites.names import did_you_mean, known_name
 from tasks.suites.published_numbers import PublishedNumber, PublishedPart, published_numbers
 from tasks.suites.sources import Source
 

@@ -22,6 +22,8 @@ from judge.intake.reusable_layers import PublicLayer
 from judge.records.decisions import DecisionEvent
 from judge.records.manifest import Manifest
 from judge.records.records import Claim, End, Result
+from judge.records.removals import Removal
+from judge.records.suite_record import SuiteRecord
 from sandbox.verdict import SubmissionFault
 from submissions.client.sent_record import SentRecord
 from submissions.preflight.log import log_path, printable_end, read_log
@@ -47,6 +49,8 @@ RECORDS: dict[type[Record], tuple[str, ...]] = {
     MirroredLayer: ("mirrored-layer.json",),
     SentRecord: ("sent.json",),
     DelayedRequest: ("delayed-request.json",),
+    Removal: ("removal.json",),
+    SuiteRecord: ("suite.json",),
 }
 NOT_FINITE = re.compile(r"\b(?:nan|inf)\b")
 

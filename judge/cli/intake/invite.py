@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -12,6 +13,7 @@ import typer
 from rich.markup import escape
 
 from judge.cli.options import Json, checked_reason
+from judge.cli.output import lines_aside, print_done, print_json
 from judge.config import JudgeSettings, UsageError
 from judge.intake.form_renewal import renew_forms
 from judge.intake.invitations import (
@@ -82,6 +84,7 @@ def invite_command(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="file to write (default NAME.invite.json)")] = None,
     again: Annotated[bool, typer.Option("--again", help="write the file of an earlier invitation again")] = False,
+    as_json: Json = False,
 ) -> None:
     """Invites an author: writes the one file that an author needs to submit and to see the status."""
     path = out or Path(f"{checked_name(name)}.invite.json")
@@ -101,16 +104,27 @@ def invite_command(
     state = earlier or InvitationState(create_invitation(store, name, *limits, repositories))
     forms = _write_to_author(workspace, state)
     _write_file(path, settings, state.invitation)
-    _print_invited(path, state, forms, weak_points(workspace))
+    with lines_aside(as_json):
+        _print_invited(path, state, forms, weak_points(workspace))
+    if as_json:
+        print_json({"invitation": name, "file": str(path)})
 
 
-def revoke_command(name: Name, reason: Annotated[str, typer.Option(help="why, for its author to read")] = "") -> None:
+def revoke_command(
+    name: Name,
+    reason: Annotated[str, typer.Option(help="why, for its author to read")] = "",
+    as_json: Json = False,
+) -> None:
     """Revokes an invitation: nothing more is taken with it."""
     words, workspace = checked_reason(reason), open_workspace()
     settings, store = workspace.settings, workspace.store
     revocation = revoke_invitation(store, name, words)
-    print(f"{name}: revoked on {revocation.time:%Y-%m-%d}: {words}")
-    print("New requests with it are refused from now on; earlier submissions stay.")
+    print_done(
+        as_json,
+        {"invitation": name, "time": f"{revocation.time:%Y-%m-%dT%H:%M:%SZ}", "reason": words},
+        f"{name}: revoked on {revocation.time:%Y-%m-%d}: {words}",
+        "New requests with it are refused from now on; earlier submissions stay.",
+    )
     if not (settings.upload_bucket and settings.status_bucket):
         return
     state = read_invitation(store, name)
@@ -123,7 +137,8 @@ def revoke_command(name: Name, reason: Annotated[str, typer.Option(help="why, fo
         ) from error
     if last and last.expires > utc_now() and (last.requests or last.parts):
         until = f"{last.expires:%Y-%m-%d %H:%M} UTC"
-        print(f"Earlier upload forms work until {until}; what is uploaded with them is not read.")
+        line = f"Earlier upload forms work until {until}; what is uploaded with them is not read."
+        print(line, file=sys.stderr if as_json else sys.stdout)
 
 
 def invitations_command(as_json: Json = False) -> None:

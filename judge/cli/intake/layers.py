@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.markup import escape
 
 from judge.cli.options import Json
-from judge.cli.output import print_json
+from judge.cli.output import print_done, print_json
 from judge.config import UsageError
 from judge.images.disk_space import require_room
 from judge.images.fetch import mirror_layers
@@ -38,6 +38,7 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("add")
 def add(
     image: Annotated[str, typer.Argument(help="an image of this machine, or REGISTRY/NAME@sha256:… of a registry")],
+    as_json: Json = False,
 ) -> None:
     """Stores the layers of IMAGE in the judge's registry, so that no author needs to send them.
 
@@ -50,7 +51,8 @@ def add(
         except SubmissionFault as fault:
             raise UsageError(f"{image}: {fault.sentence}") from None
     added = declare_public(workspace.store, image, diff_ids)
-    print(f"{image}: {len(diff_ids)} layers; {added} of them were not public before. Next: judge intake")
+    line = f"{image}: {len(diff_ids)} layers; {added} of them were not public before. Next: judge intake"
+    print_done(as_json, {"image": image, "layers": len(diff_ids), "new": added}, line)
 
 
 @app.command("list")

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from judge.cli.options import checked_reason
+from judge.cli.options import Json, checked_reason
+from judge.cli.output import print_done
 from judge.config import UsageError
 from judge.intake.invitations import StoredDecision, decision_key, read_invitation
 from judge.intake.retry_queue import forget_delayed, read_delayed
@@ -19,6 +20,7 @@ def refuse_command(
     name: Annotated[str, typer.Argument(metavar="INVITATION", help="its name")],
     slot: Annotated[str, typer.Argument(metavar="REQUEST", help="as judge intake prints it, or the beginning of it")],
     reason: Annotated[str, typer.Option(help="why, for its author to read")] = "",
+    as_json: Json = False,
 ) -> None:
     """Refuses a delayed submission request that no intake can decide, though nothing is wrong with this machine."""
     words, store = checked_reason(reason), open_workspace().store
@@ -39,5 +41,9 @@ def refuse_command(
         raise UsageError(f"{decision.slot[:8]} of {name} was decided meanwhile: see judge intake")
     forget_delayed(store, name, decision.slot)
     emit(Event.REQUEST_REFUSED, key=f"{name}/{decision.slot}", verdict=str(decision.verdict))
-    print(f"{name}: {decision.slot[:8]} is refused: {words}")
-    print("Next: judge intake, which writes its author's status and removes the upload")
+    print_done(
+        as_json,
+        {"invitation": name, "request": decision.slot, "reason": words},
+        f"{name}: {decision.slot[:8]} is refused: {words}",
+        "Next: judge intake, which writes its author's status and removes the upload",
+    )

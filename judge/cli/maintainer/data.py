@@ -17,10 +17,13 @@ from judge.cli.maintainer.import_report import (
     Within,
     check_overlap,
     print_summary,
+    print_written,
     public_sets,
 )
 from judge.cli.maintainer.layout_import import ML_PEG, MLIPAUDIT, TITLES, import_layout
 from judge.cli.maintainer.make_trajectory import make_trajectory_command
+from judge.cli.options import Json
+from judge.cli.output import lines_aside, print_json
 from judge.config import UsageError, load_settings
 from judge.data import import_options as opt
 from judge.data.importing import RMD17, by_label_set, import_dataset
@@ -28,8 +31,8 @@ from judge.data.reference_comparison import few_frames, verify_against
 from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
-from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
-from tasks.names import did_you_mean, known_name
+from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card
+from tasks.suites.names import did_you_mean, known_name
 
 app = typer.Typer(no_args_is_help=True)
 app.command("get")(get_command)
@@ -72,6 +75,7 @@ def import_command(
     public: Public = None,
     within: Within = DEFAULT_WITHIN,
     allow_overlap: AllowOverlap = False,
+    as_json: Json = False,
 ) -> None:
     """Makes a data set from PATH, and prints a summary to check. Nothing is overwritten."""
     options = opt.ImportOptions(
@@ -104,7 +108,7 @@ def import_command(
     if format in TITLES:
         if public:
             raise DatasetError(f"--public: is not for {format}, which is public; leave it out")
-        import_layout(format, path, mode, only or [], options, trust_ranges)
+        import_layout(format, path, mode, only or [], options, trust_ranges, as_json)
         return
     if mode or (only and format != RMD17):
         meant = MLIPAUDIT if mode else f"{RMD17}, {MLIPAUDIT} and {ML_PEG}"
@@ -112,9 +116,10 @@ def import_command(
     data = load_settings().data
     others = public_sets(public or [], data)
     imported = import_dataset(format, path, options)
-    print_summary(imported.dataset, imported.unused, path, trust_ranges)
-    check_overlap(imported.dataset, others, within, allow_overlap)
-    print(f"Written to {save_dataset(imported.dataset, data)}")
+    with lines_aside(as_json):
+        print_summary(imported.dataset, imported.unused, path, trust_ranges)
+        check_overlap(imported.dataset, others, within, allow_overlap)
+    print_written(as_json, imported.dataset, data)
 
 
 @app.command("list")
@@ -144,6 +149,7 @@ def verify(
     driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
     frames: Annotated[int, typer.Option(min=1, help="at most this number of each label set, chosen by --seed")] = 100,
     seed: Annotated[int, typer.Option(help="of the random choice")] = 0,
+    as_json: Json = False,
 ) -> None:
     """Checks data sets: every hash, shape and reference. With a model it also checks units and signs of the labels.
 
@@ -152,16 +158,23 @@ def verify(
     settings = load_settings()
     known = [path.parent.name for path in sorted(settings.data.glob("*/card.toml"))]
     chosen = [_chosen(name, known) for name in names or known]
-    intact = [dataset for name in chosen if (dataset := _checked(settings.data / name)) is not None]
-    n_findings = 0
-    if image:
-        with Reporter(table_console(stderr=True)) as reporter:
-            for line in verify_against(image, driver, settings, intact, frames, seed, reporter):
-                n_findings += line.is_finding
-                print(line.text)
-    if not chosen:
-        print(f"There is no data set in {settings.data}.")
-    raise typer.Exit(BROKEN if n_findings or len(intact) < len(chosen) else 0)
+    compared = []
+    with lines_aside(as_json):
+        intact = [dataset for name in chosen if (dataset := _checked(settings.data / name)) is not None]
+        if image:
+            with Reporter(table_console(stderr=True)) as reporter:
+                for line in verify_against(image, driver, settings, intact, frames, seed, reporter):
+                    compared.append(line)
+                    print(line.text)
+        if not chosen:
+            print(f"There is no data set in {settings.data}.")
+    findings = [line.text for line in compared if line.is_finding]
+    if as_json:
+        names_of_intact = [dataset.card.full_name for dataset in intact]
+        broken = [name for name in chosen if name not in names_of_intact]
+        others = [line.text for line in compared if not line.is_finding]
+        print_json({"intact": names_of_intact, "broken": broken, "findings": findings, "agrees": others})
+    raise typer.Exit(BROKEN if findings or len(intact) < len(chosen) else 0)
 
 
 def _chosen(name: str, known: list[str]) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from judge.cli.options import Reason, checked_reason
+from judge.cli.options import Json, Reason, checked_reason
+from judge.cli.output import print_done
 from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
 from judge.intake.status import write_statuses
@@ -25,22 +26,22 @@ _CONSEQUENCES = {
 }
 
 
-def withdraw_command(id: Id, reason: Reason = "") -> None:
+def withdraw_command(id: Id, reason: Reason = "", as_json: Json = False) -> None:
     """Takes a submission out of the ranking because its author asks for it. Its results are kept."""
-    _decide(id, EventKind.WITHDRAWN, reason)
+    _decide(id, EventKind.WITHDRAWN, reason, as_json)
 
 
-def disqualify_command(id: Id, reason: Reason = "") -> None:
+def disqualify_command(id: Id, reason: Reason = "", as_json: Json = False) -> None:
     """Takes a submission out of the ranking because it breaks a rule. Its results are kept."""
-    _decide(id, EventKind.DISQUALIFIED, reason)
+    _decide(id, EventKind.DISQUALIFIED, reason, as_json)
 
 
-def reinstate_command(id: Id, reason: Reason = "") -> None:
+def reinstate_command(id: Id, reason: Reason = "", as_json: Json = False) -> None:
     """Takes a withdrawn or disqualified submission back into the ranking."""
-    _decide(id, EventKind.REINSTATED, reason)
+    _decide(id, EventKind.REINSTATED, reason, as_json)
 
 
-def _decide(id: str, kind: EventKind, reason: str) -> None:
+def _decide(id: str, kind: EventKind, reason: str, as_json: bool) -> None:
     words, workspace = checked_reason(reason), open_workspace()
     store = workspace.store
     submission = choose_submissions(read_submissions(store), [id])[0].id
@@ -48,8 +49,12 @@ def _decide(id: str, kind: EventKind, reason: str) -> None:
     _check_change(submission, decisions, kind)
     key = workspace.signing_key(Reporter(Console(stderr=True)).say)
     event = record_event(store, key, kind, submission, words, after=decisions.last_time)
-    print(f"{submission}: {kind} on {event.time:%Y-%m-%d}: {words}")
-    print(f"{_CONSEQUENCES[kind]}. Next: judge site build")
+    print_done(
+        as_json,
+        {"submission": submission, "decision": str(kind), "time": f"{event.time:%Y-%m-%dT%H:%M:%SZ}", "reason": words},
+        f"{submission}: {kind} on {event.time:%Y-%m-%d}: {words}",
+        f"{_CONSEQUENCES[kind]}. Next: judge site build",
+    )
     write_statuses(workspace)
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from judge.cli.intake.intake import intake_before_judging, write_statuses_of_suite
 from judge.cli.maintainer.request_options import make_request, require_choice
 from judge.cli.options import Drivers, Everything, Gpus, Ids, Json, RetryHeld, SkipMissing, SuiteName, Tasks
-from judge.cli.output import print_json, print_lines
+from judge.cli.output import print_done, print_json, print_lines
 from judge.config import UsageError, load_settings
 from judge.evaluation.estimate import HOUR_S
 from judge.evaluation.evaluate import Summary, evaluate, in_words
@@ -80,8 +80,9 @@ def _as_json(summary: Summary, intake: IntakeSummary | None, status: int) -> dic
 
 def reap_command(
     driver: Annotated[Literal["docker", "process"] | None, typer.Option(help="docker or process")] = None,
+    as_json: Json = False,
 ) -> None:
     """Removes the containers of dead judges. `judge evaluate` does so by itself."""
     settings = load_settings()
     removed = open_driver(driver or settings.driver, settings.run_dir, settings.runtime, settings.cold_start).reap()
-    print(f"Removed {removed}." if removed else "There is nothing to remove.")
+    print_done(as_json, {"removed": removed}, f"Removed {removed}." if removed else "There is nothing to remove.")

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.output import print_done
 from judge.data.public_overlap import WITHIN, public_overlap
 from judge.data.summary import cluster_lines, summary_lines
-from tasks.datasets.dataset import Dataset, DatasetError, load_dataset
+from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
 from tasks.importing.import_summary import summarise
 
 _PUBLIC = "a data set of public frames of the same molecules: none of these may be among the new ones; repeatable"
@@ -39,6 +40,13 @@ def print_summary(dataset: Dataset, unused: Mapping[str, int], where: object, tr
     if summary.impossible and not trust_ranges:
         others = f" (and {len(summary.impossible) - 1} more, above)" if len(summary.impossible) > 1 else ""
         raise DatasetError(f"{where}: {summary.impossible[0]}{others} Correct it, or say --trust-ranges if it is meant")
+
+
+def print_written(as_json: bool, dataset: Dataset, data: Path) -> None:
+    """Writes the data set, and prints where it is and what to do next."""
+    name, folder = dataset.card.full_name, save_dataset(dataset, data)
+    facts = {"data_set": name, "folder": str(folder), "structures": len(dataset.frames)}
+    print_done(as_json, facts, f"Written to {folder}", f"Next: judge data verify {name} --with IMAGE")
 
 
 def public_sets(names: Sequence[str], data: Path) -> list[Dataset]:

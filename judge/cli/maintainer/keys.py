@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from judge.cli.output import print_json
+from judge.cli.output import print_done, print_json
 from judge.config import ConfigError, load_settings
 from judge.records.signing import SigningKey, keys_by_source, safe_key_file, trust, trusted_file
 
@@ -31,19 +31,28 @@ def show(as_json: Json = False) -> None:
 
 
 @app.command("create")
-def create() -> None:
+def create(as_json: Json = False) -> None:
     """Makes this judge's key, as the first judge evaluate would do too. Never overwrites one."""
     path = safe_key_file(load_settings())
     public = SigningKey.create(path).public
-    print(f"{public}\nThe private key is {path}. Keep a copy where nobody else can read it.")
+    print_done(
+        as_json,
+        {"public": public, "key_file": str(path)},
+        public,
+        f"The private key is {path}. Keep a copy where nobody else can read it.",
+    )
 
 
 @app.command("trust")
-def trust_command(key: Annotated[str, typer.Argument(metavar="KEY", help="public key, 64 hexadecimal digits")]) -> None:
+def trust_command(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="public key, 64 hexadecimal digits")],
+    as_json: Json = False,
+) -> None:
     """Trusts signatures of KEY from now on."""
     settings = load_settings()
     new = trust(settings, key)
-    print(f"Trusted from now on, in {trusted_file(settings)}." if new else "It is trusted already.")
+    line = f"Trusted from now on, in {trusted_file(settings)}." if new else "It is trusted already."
+    print_done(as_json, {"key": key, "new": new, "file": str(trusted_file(settings))}, line)
 
 
 @app.command("list")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from judge.cli.output import lines_aside, print_json
 from judge.config import load_settings
 from judge.data.import_options import ImportOptions
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
@@ -23,7 +24,13 @@ BROKEN = 1
 
 
 def import_layout(
-    format: str, folder: Path, mode: RunMode | None, only: Sequence[str], options: ImportOptions, trust_ranges: bool
+    format: str,
+    folder: Path,
+    mode: RunMode | None,
+    only: Sequence[str],
+    options: ImportOptions,
+    trust_ranges: bool,
+    as_json: bool = False,
 ) -> None:
     """Writes the data sets, and prints a line for each; last, what is missing. Exit status 1 if a file is at fault.
 
@@ -33,23 +40,26 @@ def import_layout(
     for name, value in asdict(options).items():
         if value not in ("", None, (), {}, False):
             raise DatasetError(f"--{name.replace('_', '-')}: is not for {format}, which states it; leave it out")
-    faults, missing, n_read = list[str](), list[str](), 0
+    faults, missing, names = list[str](), list[str](), list[str]()
     if mode is not None and format != MLIPAUDIT:
         raise DatasetError(f"--mode: is not for {format}: leave it out")
     read = import_ml_peg(folder, only) if format == ML_PEG else import_mlipaudit(folder, mode or "standard", only)
-    for benchmark in read:
-        if benchmark.missing:
-            missing.append(f"{benchmark.name}: {benchmark.missing}")
-        if benchmark.fault:
-            faults.append(benchmark.fault)
-        if benchmark.dataset is not None:
-            n_read += 1
-            faults += _written(benchmark, benchmark.dataset, load_settings().data, folder, trust_ranges)
-    for line in faults:
-        print(f"NOT  {line}")
-    for line in missing:
-        print(f"missing  {line}")
-    if not n_read and not faults:
+    with lines_aside(as_json):
+        for benchmark in read:
+            if benchmark.missing:
+                missing.append(f"{benchmark.name}: {benchmark.missing}")
+            if benchmark.fault:
+                faults.append(benchmark.fault)
+            if benchmark.dataset is not None:
+                names.append(benchmark.dataset.card.full_name)
+                faults += _written(benchmark, benchmark.dataset, load_settings().data, folder, trust_ranges)
+        for line in faults:
+            print(f"NOT  {line}")
+        for line in missing:
+            print(f"missing  {line}")
+    if as_json:
+        print_json({"data_sets": names, "faults": faults, "missing": missing})
+    if not names and not faults:
         raise DatasetError(
             f"{folder}: has no benchmark of {TITLES[format]}: unpack its archives there, one folder each"
         )

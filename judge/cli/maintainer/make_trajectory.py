@@ -13,8 +13,11 @@ from judge.cli.maintainer.import_report import (
     Within,
     check_overlap,
     print_summary,
+    print_written,
     public_sets,
 )
+from judge.cli.options import Json
+from judge.cli.output import lines_aside
 from judge.config import load_settings
 from judge.data.made_trajectories import (
     SEED_BITS,
@@ -27,7 +30,6 @@ from judge.data.made_trajectories import (
 from judge.data.public_overlap import check_shared_molecule
 from submissions.progress import Reporter
 from submissions.tables import table_console
-from tasks.datasets.dataset import save_dataset
 from tasks.simulation.start_geometries import start_geometries
 from tasks.simulation.thermal_trajectory import ThermalSettings
 
@@ -66,6 +68,7 @@ def make_trajectory_command(
     within: Within = DEFAULT_WITHIN,
     allow_overlap: AllowOverlap = False,
     trust_ranges: TrustRanges = False,
+    as_json: Json = False,
 ) -> None:
     """Makes a hidden data set: molecular dynamics of MOLECULE... by GFN2-xTB, with energies and forces.
 
@@ -78,12 +81,14 @@ def make_trajectory_command(
         check_shared_molecule(list(starts.values()), each)
     request = make_request(name, version, starts, settings, seed, data)
     card = card_of_trajectories(request, title)
-    for molecule, start in starts.items():
-        print(f"{molecule}: {len(start.numbers)} atoms, {settings.n_steps} steps of {timestep_fs:g} fs")
-    with Reporter(table_console(stderr=True)) as reporter:
-        reporter.expect(len(starts))
-        dataset = make_trajectories(request, starts, card, data, reporter)
-    print_summary(dataset, {}, name, trust_ranges)
-    check_overlap(dataset, others, within, allow_overlap)
-    print(f"Written to {save_dataset(dataset, data)}, with the seed on its card")
+    with lines_aside(as_json):
+        for molecule, start in starts.items():
+            print(f"{molecule}: {len(start.numbers)} atoms, {settings.n_steps} steps of {timestep_fs:g} fs")
+        with Reporter(table_console(stderr=True)) as reporter:
+            reporter.expect(len(starts))
+            dataset = make_trajectories(request, starts, card, data, reporter)
+        print_summary(dataset, {}, name, trust_ranges)
+        check_overlap(dataset, others, within, allow_overlap)
+        print("The seed is on its card.")
+    print_written(as_json, dataset, data)
     discard_making(request, data)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.options import Json
+from judge.cli.output import print_done
 from judge.gc_pause import long_lived
 from judge.publishing.build_cache import (
     build_key,
@@ -48,6 +50,7 @@ def build(
         bool, typer.Option("--keep-going", help="exit status 0 even if a broken record was left out")
     ] = False,
     anew: Annotated[bool, typer.Option("--anew", help="write every page, even if nothing changed")] = False,
+    as_json: Json = False,
 ) -> None:
     """Writes the pages from the store. Exit status 1 if a broken record was left out."""
     workspace = open_workspace()
@@ -56,7 +59,8 @@ def build(
     for problem in problems:
         print(f"left out: {plain(problem, MAX_LINE)}", file=sys.stderr)
     warn_of_references(workspace)
-    print(f"The leaderboard is {folder / 'index.html'}")
+    index = str(folder / "index.html")
+    print_done(as_json, {"index": index, "left_out": list(problems)}, f"The leaderboard is {index}")
     raise typer.Exit(LEFT_OUT if problems and not keep_going else 0)
 
 

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from judge.cli.maintainer.site import warn_of_references
-from judge.cli.options import SuiteName
+from judge.cli.options import Json, SuiteName
+from judge.cli.output import lines_aside, print_json
 from judge.config import UsageError
 from judge.intake.status import write_statuses
 from judge.publishing.destination import SitePlace, open_site, published_to
@@ -34,6 +35,7 @@ def publish_command(
         bool, typer.Option("--anew", help="upload all published files again, even if the bucket seems to have them")
     ] = False,
     files: Annotated[bool, typer.Option("--files", help="with --dry-run: list the files by name")] = False,
+    as_json: Json = False,
 ) -> None:
     """Publishes the pages with a signed manifest. Every result must be signed, and its sandbox proven by a selftest.
 
@@ -50,19 +52,30 @@ def publish_command(
         print(f"left out: {problem}", file=sys.stderr)
     warn_of_references(workspace)
     rewritten = proposal.published if anew else frozenset[str]()
-    if dry_run:
+    facts = _facts(proposal, place, rewritten) if as_json else {}
+    if dry_run and not as_json:
         for line in _proposed(proposal, place, rewritten, files):
             print(line, flush=True)
     if proposal.refusals:
         print(f"Nothing was published. Number of reasons, below: {len(proposal.refusals)}", file=sys.stderr)
         for line in proposal.refusals:
             print(f"NOT  {plain(line, MAX_LINE)}", file=sys.stderr)
-        raise typer.Exit(REFUSED)
-    if not dry_run:
-        key = workspace.signing_key(print)
-        stored = publish_site(workspace.store, proposal, place, key, now, rewritten)
-        print(f"Published, manifest {stored.manifest.n}: {place.path(INDEX)}")
+    elif not dry_run:
+        with lines_aside(as_json):
+            key = workspace.signing_key(print)
+            stored = publish_site(workspace.store, proposal, place, key, now, rewritten)
+            print(f"Published, manifest {stored.manifest.n}: {place.path(INDEX)}")
         write_statuses(workspace, chosen)
+        facts["manifest"] = stored.manifest.n
+    if as_json:
+        print_json(facts)
+    raise typer.Exit(REFUSED if proposal.refusals else 0)
+
+
+def _facts(proposal: Proposal, place: SitePlace, rewritten: Collection[str]) -> dict[str, object]:
+    """The place, the files by what would become of them, the reasons against it; no manifest."""
+    files = {word: sorted(names) for word, names in place.difference(proposal.files, rewritten).items()}
+    return {"place": place.path(), "files": files, "refusals": list(proposal.refusals), "manifest": None}
 
 
 def _proposed(proposal: Proposal, place: SitePlace, rewritten: Collection[str], named: bool) -> list[str]:

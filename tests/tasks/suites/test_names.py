@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.names import did_you_mean, known_name
+from tasks.suites.names import did_you_mean, known_name
 
 
 @pytest.mark.parametrize(
