@@ -168,7 +168,7 @@ def test_without_room_nothing_is_begun(make: Make, settled: Settled) -> None:
     world = make(("emt",), min_free_bytes=1024**2)
     with small_disk(world.root / "run", 200) as disk:
         ended = finish(world.launch())
-        assert ended.status == 1, ended
+        assert ended.status == 3, ended
         assert "are free at" in ended.out
         assert not list(world.store.list("attempts/"))
         disk.resize(4096)
