@@ -31,7 +31,7 @@ def test_a_hidden_data_set_with_its_seed_on_the_card(data_world: World) -> None:
     assert "ethanol: 9 atoms, 48 steps of 0.5 fs" in out
     assert "40 structures of 3 to 9 atoms, 240 in all, 2 groups" in out
     assert "IMPOSSIBLE" not in out
-    assert "xtb@1, with the seed on its card" in out
+    assert "The seed is on its card." in out
     made = dataset_of(data_world, "xtb@1")
     assert made.card.hidden
     for words in ("GFN2-xTB by tblite", "Langevin", "500 K", "2/ps", "0.5 fs", "water, ethanol", "seed 7;"):
