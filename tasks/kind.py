@@ -23,7 +23,7 @@ from tasks.metrics.run_progress import ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
 from tasks.model.work import Work as Work  # it belongs to this interface
 from tasks.structures.frames import Frames
-from tasks.structures.predictions import Cause, Predictions
+from tasks.structures.predictions import Cause, Predictions, Properties
 from tasks.trajectories.dihedral_outliers import BackboneMap
 from tasks.trajectories.trajectory import Trajectory
 
@@ -200,6 +200,8 @@ class Traits:
             None: data sets are made in Python.
         score: which score counts it.
         metrics: all metrics that it may measure. The scored ones appear on pages in this order.
+        needs: properties without which a model gets no number for any structure.
+        also_uses: further properties, without which metrics or structures have no number.
         times: whether it measures times: then the class of hardware is part of an observation's key.
         profiles: the curves that its items hold, for figures.
         progress: how far its runs got, for figures; None: it has no runs.
@@ -218,6 +220,8 @@ class Traits:
     score: ScoreFamily = ScoreFamily.NONE
     metrics: tuple[KindMetric, ...] = ()
     baseline: KindBaseline = KindBaseline()
+    needs: Properties = ("energy",)
+    also_uses: Properties = ()
     times: bool = False
     profiles: tuple[Profile, ...] = ()
     progress: ProgressOfRuns | None = None

@@ -48,6 +48,7 @@ class Compression(CrystalKind):
     traits: Traits = Traits(
         title="compression",
         about="volume of a crystal relaxed at a pressure",
+        needs=("energy", "forces", "stress"),
         measures=DatasetPart.CRYSTALS,
         import_format="crystals",
         score=ScoreFamily.PROPERTY,

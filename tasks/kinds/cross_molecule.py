@@ -149,6 +149,7 @@ class CrossMolecule(AsksTrainedModels):
     traits: Traits = Traits(
         title="learning across molecules",
         about="errors of forces on molecules that a model did not learn from",
+        also_uses=("forces",),
         measures=DatasetPart.LABELS,
         import_format="rmd17",
         score=ScoreFamily.PROPERTY,

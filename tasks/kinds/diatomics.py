@@ -160,6 +160,7 @@ class Diatomics(AsksEachStructure):
     traits: Traits = Traits(
         title="diatomics",
         about="energy and force of two atoms over their distance, for every element",
+        also_uses=("forces",),
         measures=DatasetPart.PAIRS,
         import_format="diatomics",
         score=ScoreFamily.PROPERTY,

@@ -145,6 +145,7 @@ class Dynamics:
     traits: Traits = Traits(
         title="molecular dynamics",
         about="g(r), density, geometry and stability in simulations that the judge drives",
+        needs=("energy", "forces"),
         measures=DatasetPart.SYSTEMS,
         import_format="dynamics",
         score=ScoreFamily.PROPERTY,

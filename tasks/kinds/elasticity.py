@@ -102,6 +102,7 @@ class Elasticity(CrystalKind):
     traits: Traits = Traits(
         title="elasticity",
         about="bulk and shear modulus from the stresses of strained cells",
+        needs=("energy", "forces", "stress"),
         measures=DatasetPart.CRYSTALS,
         import_format="crystals",
         score=ScoreFamily.PROPERTY,

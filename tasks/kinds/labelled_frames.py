@@ -214,6 +214,7 @@ class LabelledFrames(AsksEachStructure):
     traits: Traits = Traits(
         title="labelled frames",
         about="energy, forces and virial of each structure against the reference",
+        also_uses=("forces", "stress"),
         measures=DatasetPart.LABELS,
         import_format="deepmd",
         score=ScoreFamily.FORCE_FIELD,

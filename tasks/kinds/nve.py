@@ -176,6 +176,7 @@ class Nve:
     traits: Traits = Traits(
         title="constant-energy dynamics",
         about="drift of the total energy in molecular dynamics that the judge drives",
+        needs=("energy", "forces"),
         import_format="structures",
         score=ScoreFamily.INSTABILITY,
         metrics=(

@@ -112,6 +112,7 @@ class Phonons(CrystalKind):
     traits: Traits = Traits(
         title="phonons",
         about="highest frequency, entropy, free energy and heat capacity of crystals",
+        needs=("energy", "forces", "stress"),
         measures=DatasetPart.CRYSTALS,
         import_format="phonopy",
         score=ScoreFamily.PROPERTY,

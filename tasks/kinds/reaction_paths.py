@@ -92,6 +92,7 @@ class ReactionPaths:
     traits: Traits = Traits(
         title="reaction paths",
         about="barriers, reaction energies and transition states on paths that the model finds",
+        needs=("energy", "forces"),
         measures=DatasetPart.PATHS,
         import_format="reaction-paths",
         score=ScoreFamily.PROPERTY,

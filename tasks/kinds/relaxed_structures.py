@@ -144,6 +144,8 @@ class RelaxedStructures:
     traits: Traits = Traits(
         title="relaxed structures",
         about="geometries, cells and energy differences of relaxed structures",
+        needs=("energy", "forces"),
+        also_uses=("stress",),
         measures=DatasetPart.GEOMETRIES,
         import_format="relaxed-structures",
         score=ScoreFamily.PROPERTY,

@@ -73,6 +73,7 @@ class SampleEfficiency(AsksTrainedModels):
     traits: Traits = Traits(
         title="sample efficiency",
         about="how fast a model learns: its errors over the number of frames that it learned from",
+        also_uses=("forces",),
         measures=DatasetPart.LABELS,
         import_format="rmd17",
         score=ScoreFamily.PROPERTY,

@@ -101,6 +101,7 @@ class ThermalConductivity:
     traits: Traits = Traits(
         title="thermal conductivity",
         about="lattice thermal conductivity of crystals, by phonon mode",
+        needs=("energy", "forces", "stress"),
         measures=DatasetPart.CONDUCTIVITIES,
         import_format="thermal-conductivity",
         score=ScoreFamily.PROPERTY,

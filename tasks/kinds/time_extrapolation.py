@@ -89,6 +89,7 @@ class TimeExtrapolation(AsksTrainedModels):
     traits: Traits = Traits(
         title="extrapolation in time",
         about="errors at the end of a trajectory of models that learned from a stretch of it",
+        also_uses=("forces",),
         measures=DatasetPart.LABELS,
         import_format="rmd17",
         score=ScoreFamily.PROPERTY,

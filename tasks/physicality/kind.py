@@ -147,6 +147,7 @@ class Physicality:
     traits: Traits = Traits(
         title="physicality",
         about="laws that hold for every model: invariances, forces and stress as derivatives",
+        also_uses=("forces", "stress"),
         import_format="structures",
         metrics=tuple(
             KindMetric(name + suffix, unit=source.unit)

@@ -70,6 +70,7 @@ class Efficiency:
     traits: Traits = Traits(
         title="efficiency",
         about="time per atom of energy, forces and stress, one structure at a time",
+        needs=("energy", "forces"),
         import_format="structures",
         score=ScoreFamily.EFFICIENCY,
         metrics=TIME_METRICS,
