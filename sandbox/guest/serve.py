@@ -149,14 +149,18 @@ class Server:
         if result.stress is not None:
             out.append(("stress", result.stress))
         out.append(("status", result.status))
+        metadata = {"op": "result"}
         if result.failures:
-            failures = json.dumps([list(f) for f in result.failures])
-            packed = pack_header(out, {"op": "result", "failures": failures})
+            metadata["failures"] = json.dumps([list(f) for f in result.failures])
+        if self._loop.changed:
+            metadata["changed"], self._loop.changed = self._loop.changed, ""
+        if len(metadata) > 1:
+            packed = pack_header(out, metadata)
         else:
             key = (properties, len(arrays["n_atoms"]), len(arrays["numbers"]))
             packed = self._packed.get(key, b"")
             if not packed:
-                packed = pack_header(out, {"op": "result"})
+                packed = pack_header(out, metadata)
                 remember(self._packed, key, packed)
         self._channel.send(packed, [array for _, array in out])
 

@@ -18,6 +18,7 @@ from tasks.structures.predictions import ALL_PROPERTIES, Predictions, Properties
 
 _NOTHING = Expected.of()
 REMEMBERED_HEADERS = 256
+CHANGEABLE = ("numbers", "positions", "cell", "pbc")
 
 
 class Hello(NamedTuple):
@@ -69,6 +70,7 @@ class RemoteCalculator:
         self._id = np.zeros(1, np.int64)
         self._asked: dict[tuple[Properties, int, int], tuple[bytes, Expected]] = {}
         self.n_messages = 0
+        self.changed: set[str] = set()  # what the guest reports that the calculator changed of structures it got
         self.hello: Hello | None = None
 
     def greet(self, deadline: float) -> Hello:
@@ -111,6 +113,7 @@ class RemoteCalculator:
         self._check_id(answer.arrays["id"])
         errors = read_failures(answer.metadata, answer.arrays["status"])
         self.n_messages += 1
+        self.changed |= {name for name in CHANGEABLE if name == answer.metadata.get("changed")}
         return Predictions.checked(
             frames, answer.arrays["energy"], answer.arrays.get("forces"), answer.arrays.get("stress"), errors
         )

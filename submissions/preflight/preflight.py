@@ -7,11 +7,8 @@ reported: a model whose forces are not the gradient of its energy is allowed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
-
-import numpy as np
-from ase import Atoms
 
 from sandbox.driver import Driver, Image, Question
 from sandbox.error_sentences import error_sentence
@@ -21,27 +18,27 @@ from sandbox.limits import Limits
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import Hello, RemoteCalculator
 from sandbox.wire.session import SessionOutcome, run_session
+from submissions.preflight.batches import OneByOne, batch_check, batch_structures
+from submissions.preflight.first_answers import FirstAnswers, Offering, first_answers
 from submissions.preflight.larger_structures import seconds_of, time_larger, timing_of
 from submissions.preflight.measured_properties import ElementCoverage, elements_of
+from submissions.preflight.physics_checks import physics_checks
 from submissions.preflight.probes import (
-    batch_difference,
-    batch_structures,
+    CRYSTALS,
+    MOLECULES,
+    AnswerDifference,
     charge_and_spin,
     dominant_cause,
-    force_consistency,
-    invariances,
-    n_physics_calls,
     public_structures,
 )
+from submissions.preflight.task_outlook import task_outlook
 from submissions.preflight.trainer_check import try_trainer
 from submissions.records import Check, PreflightReport, Timing
 from tasks.model.calculator import BatchCalculator
-from tasks.structures.frames import Frames
-from tasks.structures.predictions import Cause, Predictions
+from tasks.structures.predictions import ALL_PROPERTIES, Cause, Predictions, Properties
 
 MAX_PREFLIGHT_S = 600.0
 N_STEPS = 10  # one for each structure, two for physics, two at the end
-PHYSICS_S = 15.0  # for each examined structure: the whole takes about a minute
 
 _REFUSALS = {
     Cause.NON_FINITE: (Verdict.NON_FINITE, "The answer for every public structure was NaN or infinity."),
@@ -91,14 +88,16 @@ def run_preflight(
         JudgeFault: the judge's machine failed.
     """
     bounded = limits.model_copy(update={"task_s": min(limits.task_s, MAX_PREFLIGHT_S)})
-    asked_s = 0.0
+    asked_s, properties, outlook = 0.0, ALL_PROPERTIES, tuple[Check, ...]()
 
     def measure(remote: RemoteCalculator) -> PreflightReport:
-        nonlocal asked_s
+        nonlocal asked_s, properties, outlook
         begin = time.monotonic()
-        found = _measure(remote, report)
+        measured = measure_model(remote, report)
+        properties = measured.properties
+        outlook = task_outlook(properties, measured.answered, bool(image.trainer))
         asked_s = time.monotonic() - begin
-        return found
+        return measured_report(remote, measured)
 
     outcome = run_session(driver, image, bounded, questions[0], measure)
     if outcome.value is None:
@@ -122,19 +121,21 @@ def run_preflight(
         private = "\n".join(filter(None, (private, trial.printed)))
     timings = list(measured.timings)
     # It may fail, of memory for example: what was timed until then counts.
-    run_session(driver, image, bounded, questions[0], lambda remote: timings.extend(time_larger(remote)))
+    run_session(
+        driver, image, bounded, questions[0], lambda remote: timings.extend(time_larger(Offering(remote, properties)))
+    )
     times = {"timings": tuple(timings), "startup_s": outcome.startup_s, "session_s": outcome.wall_s - asked_s}
-    measured = measured.model_copy(update={"checks": checks, **times})
+    measured = measured.model_copy(update={"checks": (*checks, *outlook), **times})
     return outcome._replace(value=measured, private=private)
 
 
-def _measure(remote: RemoteCalculator, report: Report) -> PreflightReport:
+def measured_report(remote: RemoteCalculator, measured: PreflightMeasurements) -> PreflightReport:
+    """The report of what was measured of a model over its connection."""
     hello = remote.hello
     if hello is None:
         raise RuntimeError("preflight began before the hello")
-    measured = measure_model(remote, report)
     return PreflightReport(
-        checks=(_start_check(hello), *measured.checks),
+        checks=(_start_check(hello), *measured.checks, *_change_check(remote.changed)),
         calculator=hello.calculator,
         properties=hello.properties,
         batch=hello.batch,
@@ -152,56 +153,83 @@ def _start_check(hello: Hello) -> Check:
     return Check(name="starts", passed=True, value=f"{hello.calculator}, {batching}, on {hello.device}", gating=True)
 
 
+def _change_check(changed: Collection[str]) -> tuple[Check, ...]:
+    """A row if the calculator changed structures that it got."""
+    if not changed:
+        return ()
+    value = f"changes {' and '.join(sorted(changed))} of the structure that it gets: compute on a copy"
+    return (Check(name="structures", passed=False, value=value),)
+
+
 class PreflightMeasurements(NamedTuple):
-    """The measurement of a model that has started, on the public structures."""
+    """The measurement of a model that has started, on the public structures.
+
+    Args:
+        properties: that it offers and returned.
+        answered: names of the structures that got an answer.
+    """
 
     checks: tuple[Check, ...]
     timings: tuple[Timing, ...]
     elements: ElementCoverage
+    properties: Properties
+    answered: tuple[str, ...]
 
 
 def measure_model(model: BatchCalculator, report: Report = _silent) -> PreflightMeasurements:
     """All checks of a model that has started, and its times for single structures.
 
+    Which structures are examined depends on the answers alone, never on times: runs can be compared.
+
     Raises:
         SubmissionFault: no public structure got a finite answer of the right shape.
     """
     structures = public_structures()
-    names = list(structures)
-    answer = model.compute(Frames.from_atoms(list(structures.values())), model.properties)
-    if not answer.ok.any():
-        raise _refusal(answer)
-    answered_structures = {name: structures[name] for name, ok in zip(names, answer.ok, strict=True) if ok}
-    failures = [f"{name} ({_words(answer, n)})" for n, name in enumerate(names) if answer.failure[n] != 0]
-    answered = Check(
-        name="answers",
-        passed=True,
-        value=f"{len(answered_structures)} of {len(names)} structures"
-        + (f"; not {', '.join(failures)}" if failures else ""),
-        gating=True,
-    )
-    checks = [answered, Check(name="offers", passed=None, value=", ".join(model.properties))]
+    first = first_answers(model, structures)
+    if not first.answered:
+        raise _refusal(first.together)
+    offering = Offering(model, first.properties)
     seconds = {}
-    for done, (name, atoms) in enumerate(answered_structures.items()):
+    for done, (name, atoms) in enumerate(first.answered.items()):
         report(done, N_STEPS, "steps")
-        seconds[name] = seconds_of(model, atoms) or 0.0
-    chosen = _structures_for_physics(seconds)
-    timings = [timing_of(answered_structures[name], taken) for name, taken in seconds.items()]
-    for done, name in enumerate(chosen):
+        seconds[name] = seconds_of(offering, atoms) or 0.0
+    examined = _structures_for_physics(first)
+    physics: list[Check] = []
+    noise: list[AnswerDifference] = []
+    for done, name in enumerate(examined):
         report(N_STEPS - 4 + done, N_STEPS, "steps")
-        checks += _physics(model, name, answered_structures[name], seconds[name])
+        # One by one, so that a fault of batches is not taken for one of forces.
+        found = physics_checks(OneByOne(offering), name, first.answered[name], seconds[name])
+        physics += found.checks
+        noise += [found.noise] if found.noise else []
     report(N_STEPS - 2, N_STEPS, "steps")
-    fastest = [answered_structures[name] for name in sorted(seconds, key=lambda name: seconds[name])]
-    together = batch_difference(model, batch_structures(fastest))
-    checks.append(Check(name="batch against single", passed=together.is_small, value=together.words()))
-    awareness = charge_and_spin(model)
-    checks += [Check(name=f"{what} awareness", passed=None, value=words) for what, words in awareness.items()]
-    speeds = ", ".join(
-        f"{seconds[name] / len(answered_structures[name]) * 1e6:,.0f} µs/atom on {name}" for name in chosen
+    batch = batch_check(offering, batch_structures(list(first.answered.values())), noise)
+    awareness = [
+        Check(name=f"{what} awareness", passed=None, value=words) for what, words in charge_and_spin(offering).items()
+    ]
+    return PreflightMeasurements(
+        checks=(*_answer_checks(first), batch, *physics, *awareness, _speed(seconds, first, examined)),
+        timings=tuple(timing_of(first.answered[name], taken) for name, taken in seconds.items()),
+        elements=elements_of(first.answered.values(), [structures[name] for name in first.failed]),
+        properties=first.properties,
+        answered=tuple(first.answered),
     )
-    checks.append(Check(name="speed", passed=None, value=speeds))
-    failed = [structures[name] for name in names if name not in answered_structures]
-    return PreflightMeasurements(tuple(checks), tuple(timings), elements_of(answered_structures.values(), failed))
+
+
+def _answer_checks(first: FirstAnswers) -> tuple[Check, ...]:
+    """How many structures got an answer, and of which properties."""
+    failures = ", ".join(f"{name} ({_words(answer)})" for name, answer in first.failed.items())
+    count = f"{len(first.answered)} of {len(first.answered) + len(first.failed)} structures"
+    return (
+        Check(name="answers", passed=True, value=f"{count}; not {failures}" if failures else count, gating=True),
+        Check(name="offers", passed=None, value=", ".join(first.declared)),
+        *first.stress_check(),
+    )
+
+
+def _speed(seconds: Mapping[str, float], first: FirstAnswers, names: Sequence[str]) -> Check:
+    speeds = (f"{seconds[name] / len(first.answered[name]) * 1e6:,.0f} µs/atom on {name}" for name in names)
+    return Check(name="speed", passed=None, value=", ".join(speeds))
 
 
 def _refusal(answer: Predictions) -> SubmissionFault:
@@ -217,37 +245,15 @@ def _refusal(answer: Predictions) -> SubmissionFault:
     return SubmissionFault(verdict, sentence, private="\n".join(lines))
 
 
-def _words(answer: Predictions, n: int) -> str:
-    """The cause of a failed structure, and the text of an error or of a wrong shape."""
-    cause, error = Cause(int(answer.failure[n])), answer.errors.get(n)
+def _words(answer: Predictions) -> str:
+    """The cause of one structure's failure, and the text of an error or of a wrong shape."""
+    cause, error = Cause(int(answer.failure[0])), answer.errors.get(0)
     if cause not in (Cause.ERROR, Cause.WRONG_SHAPE) or error is None:
         return cause.word
     return f"{cause.word}: {plain(f'{error.kind}: {error.text}', MAX_ERROR)}"
 
 
-def _structures_for_physics(seconds: dict[str, float]) -> list[str]:
-    """The fastest crystal and the largest molecule; else the first structure."""
-    crystals = sorted((name for name in seconds if "crystal" in name or "salt" in name), key=lambda n: seconds[n])
-    molecules = [name for name in ("ethanol", "water") if name in seconds]
-    return (crystals[:1] + molecules[:1]) or list(seconds)[:1]
-
-
-def _physics(model: BatchCalculator, name: str, atoms: Atoms, seconds: float) -> list[Check]:
-    """The physics checks on one structure, along fewer directions if a call is slow."""
-    directions = max((n for n in (1, 2, 4) if n_physics_calls(n) * seconds < PHYSICS_S), default=0)
-    if not directions:
-        return [Check(name=name, passed=None, value=f"not examined: one call takes {seconds:.1f} s")]
-    consistency = force_consistency(model, atoms, directions)
-    best = int(np.argmin(consistency.errors))
-    agreement = "agree within" if consistency.conservative else "differ by"
-    checks = [
-        Check(
-            name=f"forces = −∇E, {name}",
-            passed=consistency.conservative,
-            value=f"{agreement} {consistency.best:.1e} eV/Å (noise {consistency.noise[best]:.0e}, "
-            f"forces {consistency.scale:.2g})",
-        )
-    ]
-    for what, size in invariances(model, atoms).items():
-        checks.append(Check(name=f"{what}, {name}", passed=size.is_small, value=size.words()))
-    return checks
+def _structures_for_physics(first: FirstAnswers) -> list[str]:
+    """The first crystal and the first molecule that got an answer; else the first structure."""
+    chosen = [next((name for name in names if name in first.answered), "") for names in (CRYSTALS, MOLECULES)]
+    return [name for name in chosen if name] or list(first.answered)[:1]

@@ -22,6 +22,7 @@ from ase.calculators.calculator import PropertyNotImplementedError, all_changes
 ERROR, UNSUPPORTED, WRONG_SHAPE, OUT_OF_MEMORY = 1, 2, 4, 5
 MAX_TEXT_BYTES = 2048
 MAX_DISTINCT_ERRORS = 16
+WATCHED = 64  # structures, at the start: later ones cost no time
 
 
 class Failure(NamedTuple):
@@ -71,6 +72,8 @@ class AseLoop:
         known = getattr(calculator, "implemented_properties", None)
         self.properties = tuple(p for p in ("energy", "forces", "stress") if known is None or p in known)
         self.on_error: Callable[[BaseException], None] = _ignore
+        self.changed = ""  # of the first structures, what the calculator changed: numbers, positions, cell or pbc
+        self._watched = 0
         self._last: Optional[Tuple[Any, ...]] = None
 
     def compute(self, frames: Mapping[str, Any], wanted: Sequence[str]) -> BatchResult:
@@ -108,10 +111,22 @@ class AseLoop:
                 self._last = None
                 self.calculator.results = {}  # some leave what an earlier structure had, and this one has not
                 self.calculator.calculate(atoms, asks[index], changes)
+                self._watch(atoms, frames, index, start, stop)
                 self._store(self.calculator.results, asks[index], index, start, stop, out)
                 self._last = key
             except Exception as error:  # the submission's code may raise anything: that is this frame's answer
                 self._fail(error, index, start, stop, out)
+
+    def _watch(self, atoms: Atoms, frames: Mapping[str, Any], index: int, start: int, stop: int) -> None:
+        if self._watched >= WATCHED:
+            return
+        self._watched += 1
+        for name in ("numbers", "positions"):
+            if not np.array_equal(getattr(atoms, name), frames[name][start:stop]):
+                self.changed = name
+        for name in ("cell", "pbc"):
+            if not np.array_equal(getattr(atoms, name), frames[name][index]):
+                self.changed = name
 
     def _changes(self, key: Tuple[Any, ...]) -> List[str]:
         """What differs from the frame before, in ASE's words; resets every cache where ASE would not see it."""
@@ -141,6 +156,8 @@ class AseLoop:
                 answers = self.calculator.compute_batch(structures, asks[group[0]])
                 if len(answers) != len(group):
                     raise WrongShape("compute_batch answered %d of %d structures" % (len(answers), len(group)))
+                for index, atoms in zip(group, structures):
+                    self._watch(atoms, frames, index, *spans[index])
             except Exception as error:  # as above
                 if len(group) > 1 and cause_of(error) == OUT_OF_MEMORY:
                     release_memory()

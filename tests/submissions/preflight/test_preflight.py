@@ -17,18 +17,11 @@ from ase.calculators.emt import EMT
 
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.card.file import read_card
+from submissions.preflight.batches import batch_difference, batch_structures
+from submissions.preflight.gradients import GradientComparison, compare_forces, energy_noise
 from submissions.preflight.log import MAX_BYTES, log_path, printable_end, read_log
 from submissions.preflight.preflight import measure_model
-from submissions.preflight.probes import (
-    AnswerDifference,
-    ForceConsistency,
-    batch_difference,
-    batch_structures,
-    charge_and_spin,
-    force_consistency,
-    invariances,
-    public_structures,
-)
+from submissions.preflight.probes import AnswerDifference, charge_and_spin, invariances, public_structures
 from submissions.records import PreflightReport, Submission, submission_id
 from submissions.store.local import LocalStore
 from tasks.model.calculator import InProcessCalculator
@@ -73,21 +66,38 @@ class Charged(Calculator):
         self.results = {"energy": energy, "forces": np.zeros((len(atoms), 3))}
 
 
+def forces_compared(calculator: Any = None) -> GradientComparison:
+    examined = model(calculator)
+    return compare_forces(examined, copper(), 4, energy_noise(examined, copper()))
+
+
 def test_emt_is_conservative_and_twisted_emt_is_not() -> None:
-    assert force_consistency(model(), copper(), 4).conservative
-    twisted = force_consistency(model(Twisted()), copper(), 4)
-    assert not twisted.conservative
-    assert twisted.best > 1e-3
+    assert forces_compared().agrees is True
+    twisted = forces_compared(Twisted())
+    assert twisted.agrees is False
+    assert twisted.errors.min() > 1e-3
     assert len(twisted.errors) >= 3
 
 
-def test_what_cannot_be_measured_is_not_called_conservative() -> None:
-    assert not ForceConsistency((np.inf,), (0.0,), 0.0).conservative
-    assert not ForceConsistency((np.nan,), (np.nan,), np.nan).conservative
+@pytest.mark.parametrize(("answered", "noise"), [(np.inf, 0.0), (np.nan, np.nan), (0.0, np.nan)])
+def test_what_cannot_be_measured_is_not_called_conservative(answered: float, noise: float) -> None:
+    compared = GradientComparison(np.array([answered]), np.array([[1.0]]), np.array([noise]), "eV/Å")
+    assert compared.agrees is not True
+    assert "inf" not in compared.words()
+    assert "nan" not in compared.words()
+
+
+@pytest.mark.parametrize(("noise", "agrees"), [(1e-6, True), (1e-2, None), (1e-9, False)])
+def test_an_agreement_that_noise_explains_is_none(noise: float, agrees: bool | None) -> None:
+    difference = 0.99e-3 if noise == 1e-6 else 5e-3
+    compared = GradientComparison(np.ones(2), np.full((1, 2), 1.0 + difference), np.array([noise]), "eV/Å")
+    assert compared.agrees is agrees
 
 
 def test_invariances() -> None:
-    assert all(change.energy < 1e-10 and change.forces < 1e-9 for change in invariances(model(), copper()).values())
+    assert all(
+        change.energy < 1e-10 and (change.forces or 0.0) < 1e-9 for change in invariances(model(), copper()).values()
+    )
     turned = invariances(model(Anisotropic()), copper())
     assert turned["rotation"].energy > 1e-4
     assert turned["translation"].energy < 1e-10
