@@ -53,4 +53,4 @@ def run_quietly(command: Sequence[str], remedy: str, variables: Mapping[str, str
     )
     if done.returncode:
         last = " | ".join((done.stdout + done.stderr).strip().splitlines()[-LAST_LINES:])
-        raise JudgeFault(FaultCause.DISK, f"{remedy}: {last}")
+        raise JudgeFault(FaultCause.REGISTRY, f"{remedy}: {last}")

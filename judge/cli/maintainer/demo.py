@@ -70,11 +70,11 @@ def demo_command(
 def _workspace() -> Workspace:
     """The workspace of the settings, with the reference models, unless others are stated.
 
-    The data sets are public, so a cold start is not required: not every engine allows it.
+    The data sets are public: so no container needs a cold start, which takes seconds and not every engine allows.
     """
     settings = load_settings()
     stated = settings.model_fields_set
-    defaults = {"references": REFERENCES, "cold_start": "if possible"}
+    defaults = {"references": REFERENCES, "cold_start": "off"}
     return Workspace(settings.model_copy(update={k: v for k, v in defaults.items() if k not in stated}))
 
 
