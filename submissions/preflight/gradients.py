@@ -83,6 +83,8 @@ class GradientComparison:
         """The finding, for a reader."""
         if not self.measured:
             return "not measured: the model fails on changed copies"
+        if not (self.answered.any() or self.differences.any()):
+            return "not measured: all are zero, and the energy is constant"
         agrees, best = self.agrees, int(np.argmin(self.errors))
         size = f"(root mean square {self.scale:.2g})"
         if agrees is None:

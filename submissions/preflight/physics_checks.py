@@ -23,7 +23,7 @@ from tasks.model.calculator import BatchCalculator
 
 STRESS = "stress = dE/dε"
 N_DIRECTIONS = (1, 2, 4)
-PHYSICS_S = 15.0  # for each examined structure: the whole takes about a minute
+PHYSICS_S = 10.0  # for each of laws, forces and stress of a structure: the whole takes about a minute
 
 
 class StructureFindings(NamedTuple):

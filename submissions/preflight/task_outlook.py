@@ -39,6 +39,7 @@ def task_outlook(properties: Properties, answered: Collection[str], has_trainer:
     for sort, names in SORTS.items():
         if not set(names) & set(answered):
             rows.append(_row(MISSED, f"all with {sort}s, if they fail as {', '.join(names[:-1])} and {names[-1]} did"))
+    rows.sort(key=lambda row: (CAN_DO, IN_PART, MISSED).index(row.name))
     return (*rows, _row(SUITES, suite_counts(properties)))
 
 
@@ -54,6 +55,8 @@ def suite_counts(properties: Properties) -> str:
             partly.append(f"{n_possible} of {len(tasks)} in {name}")
         else:
             none.append(name)
+    if len(whole) == len(packaged_suites()):
+        return f"all tasks of all {len(whole)} suites"
     parts = (("all tasks of ", whole), ("", partly), ("none of ", none))
     return "; ".join(words + ", ".join(some) for words, some in parts if some)
 

@@ -87,6 +87,12 @@ def test_what_cannot_be_measured_is_not_called_conservative(answered: float, noi
     assert "nan" not in compared.words()
 
 
+def test_a_constant_energy_with_no_forces_is_not_called_conservative() -> None:
+    compared = forces_compared(Charged())
+    assert compared.agrees is None
+    assert compared.words() == "not measured: all are zero, and the energy is constant"
+
+
 @pytest.mark.parametrize(("noise", "agrees"), [(1e-6, True), (1e-2, None), (1e-9, False)])
 def test_an_agreement_that_noise_explains_is_none(noise: float, agrees: bool | None) -> None:
     difference = 0.99e-3 if noise == 1e-6 else 5e-3

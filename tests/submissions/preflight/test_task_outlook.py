@@ -45,7 +45,7 @@ def test_a_model_that_knows_no_crystal_misses_tasks_with_crystals() -> None:
 
 
 def test_the_tasks_of_each_suite_are_counted() -> None:
-    assert suite_counts(ALL_PROPERTIES) == f"all tasks of {', '.join(packaged_suites())}"
+    assert suite_counts(ALL_PROPERTIES) == f"all tasks of all {len(packaged_suites())} suites"
     counts = suite_counts(("energy",))
     assert "all tasks of diatomics, gscdb, " in counts
     assert counts.endswith("; none of kappa103")
