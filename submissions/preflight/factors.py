@@ -47,7 +47,7 @@ _VOIGT = ("xx", "yy", "zz", "yz", "xz", "xy")
 STRESS_ORDERS: tuple[Order, ...] = (*((0, 1, 2, *shear) for shear in permutations((3, 4, 5))), (0, 5, 4, 1, 3, 2))
 
 
-class Fit(NamedTuple):
+class FactorFit(NamedTuple):
     """The factor that explains an answer best, and the relative part that it leaves unexplained."""
 
     factor: float
@@ -55,7 +55,7 @@ class Fit(NamedTuple):
     order: Order = ()
 
 
-def fit(answered: Float, expected: Float, order: Order = ()) -> Fit:
+def fit(answered: Float, expected: Float, order: Order = ()) -> FactorFit:
     """The least-squares factor f of answered ≈ f · expected; both are (m,).
 
     Args:
@@ -64,9 +64,9 @@ def fit(answered: Float, expected: Float, order: Order = ()) -> Fit:
     reordered = expected[list(order)] if order else expected
     length, size = float(reordered @ reordered), float(np.linalg.norm(answered))
     if not (length > 0.0 and size > 0.0):  # also if one of them is NaN
-        return Fit(np.nan, np.inf, order)
+        return FactorFit(np.nan, np.inf, order)
     factor = float(answered @ reordered) / length
-    return Fit(factor, float(np.linalg.norm(answered - factor * reordered)) / size, order)
+    return FactorFit(factor, float(np.linalg.norm(answered - factor * reordered)) / size, order)
 
 
 def looks_like(answered: Float, expected: Float, factors: Mapping[str, float], orders: Iterable[Order] = ((),)) -> str:
