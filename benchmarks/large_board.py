@@ -178,6 +178,9 @@ class _InMemory(LocalStore):
     def get(self, key: str) -> bytes:
         return self._objects[key]
 
+    def exists(self, key: str) -> bool:
+        return key in self._objects
+
 
 def _end(
     model: Model, hardware: str, began: datetime, verdict: Verdict, sentence: str, rng: np.random.Generator
