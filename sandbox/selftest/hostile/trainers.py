@@ -43,6 +43,8 @@ def folders():
     for folder, names, _ in os.walk("/"):
         names[:] = [name for name in names if os.path.join(folder, name) not in ("/proc", "/sys")]
         yield folder
+        if folder in OWN:
+            names.clear()
 
 
 def ipc():
