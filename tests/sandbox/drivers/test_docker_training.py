@@ -130,7 +130,7 @@ def test_tmp_and_out_alone_can_be_written_and_out_is_limited(trained: Train) -> 
         import json, os
         report = {"written": [], "places": 0}
         for folder, names, _ in os.walk("/"):
-            names[:] = [name for name in names if os.path.join(folder, name) not in ("/proc", "/sys")]
+            names[:] = [name for name in names if os.path.join(folder, name) not in ("/proc", "/sys", "/tmp/home")]
             report["places"] += 1
             try:
                 os.close(os.open(folder + "/.written", os.O_CREAT | os.O_WRONLY))
