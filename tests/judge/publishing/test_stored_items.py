@@ -76,8 +76,7 @@ def test_other_items_draw_the_page_of_their_model_again(
     store: Reads, tmp_path: Path, settled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the stamps of the items are used, or, since they were changed a moment ago, the items themselves."""
-    if settled:
-        monkeypatch.setattr("submissions.store.local.GRANULARITY_NS", 0)
+    monkeypatch.setattr("submissions.store.local.GRANULARITY_NS", 0 if settled else 10**15)
 
     def files(earlier: EarlierPages | None) -> dict[str, bytes]:
         return site_files(store, read_board(store, curves.SUITE, lambda line: None), SOURCES, earlier)
