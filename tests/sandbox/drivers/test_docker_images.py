@@ -26,7 +26,7 @@ def test_a_missing_module_is_told(docker_driver: DockerDriver, hostile_image: Bu
     image = docker_driver.resolve(labelled(base, 'LABEL org.lambench.calculator="absent:make"'))
     outcome = judged(docker_driver, image)
     assert outcome.verdict is Verdict.STARTUP_FAILED
-    assert "not in the image" in outcome.sentence
+    assert "There is no such module as the label" in outcome.sentence
 
 
 @pytest.mark.parametrize(
