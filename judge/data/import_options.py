@@ -14,7 +14,7 @@ from tasks.importing.mlipaudit.content import RunMode
 from tasks.kind import ImportFormat
 
 FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics", "matcalc"})
-FILES |= {"vacancies", "vacancy-migration", "volume-scans"}
+FILES |= {"eos", "vacancies", "vacancy-migration", "volume-scans"}
 
 
 def is_folder(form: str | ImportFormat) -> bool:
@@ -62,14 +62,14 @@ _FORMATS = (
     "elasticity and compression: crystals; phonons: phonopy; "
     "thermal conductivity: thermal-conductivity (the files of κ_SRME); "
     "structures alone (dynamics, timing): structures; the formats of installed kinds; "
-    "equations of state: acwf; scans of the volume without references: volume-scans; "
+    "equations of state: eos (energies over volumes), acwf; scans of the volume without references: volume-scans; "
     "elasticity, phonons, formation energies and forces: matcalc; "
     "vacancies of metals: vacancies, vacancy-migration; "
     "mlipaudit, ml-peg: every benchmark of MLIPAudit or ML-PEG, as their archives unpack, with cards of their own"
 )
 _UNITS = (
-    "of extxyz, traj and db, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list like "
-    "energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar (minus: positive in compression)"
+    "of extxyz, traj, db and eos, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list "
+    "like energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar (minus: positive in compression)"
 )
 _CLUSTER = (
     "correlated frames are those of one composition, of one group (deepmd: of one system), "

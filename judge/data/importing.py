@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from judge.data.import_options import ImportOptions, is_folder
 from tasks.datasets.card import D3, Card, LabelSet, one_line
-from tasks.datasets.dataset import Dataset, DatasetError
+from tasks.datasets.dataset import Dataset, DatasetError, new_folder
 from tasks.importing.acwf import import_acwf
 from tasks.importing.conductivities import import_conductivities
 from tasks.importing.crystal_tables import import_crystals, import_structures
@@ -20,11 +20,13 @@ from tasks.importing.deepmd import Column, read_deepmd
 from tasks.importing.diatomics import import_diatomics
 from tasks.importing.din import import_din
 from tasks.importing.dynamics import import_dynamics
+from tasks.importing.equation_of_state_curves import import_equations_of_state
 from tasks.importing.importers import read_structures
-from tasks.importing.label_units import EXAMPLE, parse_units
+from tasks.importing.label_units import EXAMPLE, LabelUnits, parse_units
 from tasks.importing.labelled_import import Imported, LabelSource, cluster_field, labelled_dataset
 from tasks.importing.matcalc import import_matcalc
 from tasks.importing.phonopy_files import import_phonopy
+from tasks.importing.progress_report import Report
 from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
 from tasks.importing.relaxed_structures import import_relaxed_structures
@@ -40,7 +42,7 @@ from tasks.structures.predictions import ALL_PROPERTIES
 COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplicity", "other": "other"}
 
 
-RMD17 = "rmd17"
+RMD17, EOS = "rmd17", "eos"
 # Options that only some formats take.
 _TAKEN_BY_SOME = (
     "units",
@@ -64,7 +66,7 @@ class ImportedDataset(NamedTuple):
     unused: Mapping[str, int] = MappingProxyType({})
 
 
-Reader = Callable[[Path, Card, ImportOptions], ImportedDataset]
+Reader = Callable[[Path, Card, ImportOptions, Report], ImportedDataset]
 
 
 class FormatReader(NamedTuple):
@@ -99,15 +101,20 @@ def readers() -> dict[str, FormatReader]:
     return by_name
 
 
-def _import_installed(form: ImportFormat, path: Path, card: Card, _: ImportOptions) -> ImportedDataset:
+def _import_installed(form: ImportFormat, path: Path, card: Card, *_: object) -> ImportedDataset:
     return ImportedDataset(form.read(path, card))
 
 
-def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedDataset:
-    """The data set in `path`.
+def prepare_import(
+    format: str, path: Path, options: ImportOptions, data_root: Path
+) -> Callable[[Report], ImportedDataset]:
+    """A function that reads the data set in `path`. Options and names are checked before, and nothing is read.
+
+    Args:
+        data_root: the folder of all data sets, which must not have this one.
 
     Raises:
-        DatasetError: one line that names the option, or file and field.
+        DatasetError: one line that names the option; the function's lines name file and field, too.
         KindError: an installed kind is broken.
     """
     known = readers()
@@ -128,7 +135,9 @@ def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedD
         raise DatasetError(f"--label-set: {why}")
     if is_folder(reader.installed or format) and not path.is_dir():
         raise DatasetError(f"{path}: is {f'a file: {format} is a folder' if path.exists() else 'not there'}")
-    return reader.read(path, card_of(options), options)
+    card = card_of(options)
+    new_folder(card, data_root)
+    return partial(reader.read, path, card, options)
 
 
 def card_of(options: ImportOptions) -> Card:
@@ -184,23 +193,39 @@ def _label_set(theory: str, dispersion: bool, d3: str, option: str) -> LabelSet:
     return LabelSet(theory=theory, dispersion=True, d3=D3(functional=functional, damping=damping))
 
 
-def _import_ase(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Labelled frames from a file that ASE reads."""
+def _units(format: str, options: ImportOptions) -> Mapping[str, LabelUnits]:
+    """By label set, the units of its file.
+
+    Raises:
+        DatasetError: they are not stated, or not known.
+    """
     if not options.units:
         raise DatasetError(f"--units: is missing: {format} does not state its units; say {EXAMPLE}")
+    return {
+        label_set: parse_units(options.also_units.get(label_set, options.units))
+        for label_set in (options.label_set, *options.also)
+    }
 
-    field = cluster_field(options.cluster or "none")
+
+def _import_ase(format: str, path: Path, card: Card, options: ImportOptions, report: Report) -> ImportedDataset:
+    """Labelled frames from a file that ASE reads."""
+    units, field = _units(format, options), cluster_field(options.cluster or "none")
 
     def read(source: Path, label_set: str) -> Imported:
-        units = parse_units(options.also_units.get(label_set, options.units))
         # Clusters belong to the structures, so only the main label set's file is read for them.
         clusters = field if label_set == options.label_set else ""
-        return read_structures(source, units, format, cluster_field=clusters)
+        return read_structures(source, units[label_set], format, cluster_field=clusters, report=report)
 
     return _labelled(path, card, options, read)
 
 
-def _import_deepmd(path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
+def _import_equations_of_state(path: Path, card: Card, options: ImportOptions, report: Report) -> ImportedDataset:
+    """Equations of state from scans of the volume with energies."""
+    units = _units(EOS, options)[options.label_set]
+    return ImportedDataset(import_equations_of_state(path, card, units, report))
+
+
+def _import_deepmd(path: Path, card: Card, options: ImportOptions, *_: object) -> ImportedDataset:
     """Labelled frames from DeePMD systems, whose format has fixed units."""
     if cluster_field(options.cluster or "none"):
         raise DatasetError(f"--cluster: {options.cluster} is not for deepmd, which has no info: say group, its systems")
@@ -241,20 +266,20 @@ def _labelled(path: Path, card: Card, options: ImportOptions, read: Callable[[Pa
 def _of_molecules(read: Callable[[Path, Card, int | None], Dataset], *, labelled: bool = True) -> FormatReader:
     """A format whose only option is the multiplicity of molecules."""
 
-    def imported(path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
+    def imported(path: Path, card: Card, options: ImportOptions, *_: object) -> ImportedDataset:
         return ImportedDataset(read(path, card, options.multiplicity))
 
     return FormatReader(imported, frozenset({"multiplicity"}), labelled)
 
 
-def _import_phonopy(path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
+def _import_phonopy(path: Path, card: Card, options: ImportOptions, *_: object) -> ImportedDataset:
     """Phonons: one phonopy file for each crystal."""
     stated = {"temperature_k": options.temperature, "mesh": options.mesh}
     settings = VibrationSettings.model_validate({name: value for name, value in stated.items() if value is not None})
     return ImportedDataset(import_phonopy(path, card, settings))
 
 
-def _import_rmd17(path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
+def _import_rmd17(path: Path, card: Card, options: ImportOptions, *_: object) -> ImportedDataset:
     """Trajectories of molecules, whose format has fixed units, charges and 2S+1."""
     if card.label_sets.keys() != {card.default_label_set}:
         raise DatasetError("--also-…: is not for rmd17, whose files have one level of theory; leave it out")
@@ -281,17 +306,18 @@ FORMATS: Mapping[str, FormatReader] = {
     "relaxed-structures": _of_molecules(import_relaxed_structures),
     "dynamics": _of_molecules(import_dynamics),
     "reaction-paths": _of_molecules(import_reaction_paths),
-    "crystals": FormatReader(lambda path, card, _: ImportedDataset(import_crystals(path, card))),
-    "diatomics": FormatReader(lambda path, card, _: ImportedDataset(import_diatomics(path, card))),
-    "thermal-conductivity": FormatReader(lambda path, card, _: ImportedDataset(import_conductivities(path, card))),
-    "acwf": FormatReader(lambda path, card, _: ImportedDataset(import_acwf(path, card))),
-    "din": FormatReader(lambda path, card, _: ImportedDataset(import_din(path, card))),
-    "matcalc": FormatReader(lambda path, card, _: ImportedDataset(import_matcalc(path, card))),
-    "vacancy-migration": FormatReader(lambda path, card, _: ImportedDataset(import_migration(path, card))),
-    "vacancies": FormatReader(lambda path, card, _: ImportedDataset(import_vacancies(path, card))),
+    "crystals": FormatReader(lambda path, card, *_: ImportedDataset(import_crystals(path, card))),
+    "diatomics": FormatReader(lambda path, card, *_: ImportedDataset(import_diatomics(path, card))),
+    "thermal-conductivity": FormatReader(lambda path, card, *_: ImportedDataset(import_conductivities(path, card))),
+    EOS: FormatReader(_import_equations_of_state, frozenset({"units"})),
+    "acwf": FormatReader(lambda path, card, *_: ImportedDataset(import_acwf(path, card))),
+    "din": FormatReader(lambda path, card, *_: ImportedDataset(import_din(path, card))),
+    "matcalc": FormatReader(lambda path, card, *_: ImportedDataset(import_matcalc(path, card))),
+    "vacancy-migration": FormatReader(lambda path, card, *_: ImportedDataset(import_migration(path, card))),
+    "vacancies": FormatReader(lambda path, card, *_: ImportedDataset(import_vacancies(path, card))),
     "structures": _of_molecules(import_structures, labelled=False),
     "volume-scans": FormatReader(
-        lambda path, card, _: ImportedDataset(import_volume_scans(path, card)), labelled=False
+        lambda path, card, *_: ImportedDataset(import_volume_scans(path, card)), labelled=False
     ),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }

@@ -45,7 +45,16 @@ from tasks.datasets.system_checks import check_systems
 from tasks.structures.frames import FRAME_DTYPES, Frames, hash_arrays
 from tasks.structures.predictions import ALL_PROPERTIES, Labels
 
-__all__ = ["Dataset", "DatasetError", "Structures", "load_dataset", "load_structures", "read_card", "save_dataset"]
+__all__ = [
+    "Dataset",
+    "DatasetError",
+    "Structures",
+    "load_dataset",
+    "load_structures",
+    "new_folder",
+    "read_card",
+    "save_dataset",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,15 +208,25 @@ def _labels(by_set: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, Label
     return {name: Labels(**parts) for name, parts in chosen.items() if parts}
 
 
+def new_folder(card: Card, data_root: Path) -> Path:
+    """The folder of a data set that is not there yet.
+
+    Raises:
+        DatasetError: the folder exists already: a data set is never overwritten, its version goes up.
+    """
+    folder = data_root / card.full_name
+    if folder.exists():
+        raise DatasetError(f"{folder}: version: exists already; give the changed dataset a new version")
+    return folder
+
+
 def save_dataset(dataset: Dataset, data_root: Path) -> Path:
     """Writes `dataset` to its folder under `data_root`, whole or not at all, and returns the folder.
 
     Raises:
         DatasetError: the folder exists already: a data set is never overwritten, its version goes up.
     """
-    folder = data_root / dataset.card.full_name
-    if folder.exists():
-        raise DatasetError(f"{folder}: version: exists already; give the changed dataset a new version")
+    folder = new_folder(dataset.card, data_root)
     files = {
         FRAMES: _pack({**dataset.frames.arrays(), **dataset.conditions}),
         TABLE: (json.dumps(dataset.table.stored(), indent=1, ensure_ascii=False) + "\n").encode(),

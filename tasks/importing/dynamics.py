@@ -37,7 +37,7 @@ from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.dynamics.curves import backbone_of
 from tasks.importing.importers import read_molecules
 from tasks.importing.labelled_import import Imported, with_periodicity
-from tasks.importing.length_checks import nearest_in_radii
+from tasks.importing.nearest_atoms import nearest_atoms
 from tasks.importing.pdb_files import PdbStructure, read_pdb
 from tasks.importing.stated_tables import (
     StatedItem,
@@ -232,7 +232,7 @@ def _atoms_of(symbol: str, numbers: Int, pdb: PdbStructure | None, where: str) -
 
 
 def _check_overlap(frames: Frames, names: tuple[str, ...], path: Path) -> None:
-    nearest = nearest_in_radii(frames)
+    nearest = nearest_atoms(frames).in_radii
     overlapping = np.flatnonzero(nearest < OVERLAP)
     if overlapping.size:
         worst = int(overlapping[np.argmin(nearest[overlapping])])

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from ase.neighborlist import neighbor_list
-from ase.units import GPa
+from ase.units import GPa, Hartree
 
 from tasks.datasets.card import DatasetError
 from tasks.structures.composition import RCOND, composition, composition_energy
-from tasks.structures.frames import Bool, Float, Frames, Int
+from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Labels
-from tasks.trajectories.pair_distances import least_pair_distances, molecules_of
 
 # Constants of elements are fitted to the energies: with fewer frames than this for each, the fit hides the errors.
 FRAMES_PER_CONSTANT = 10
@@ -25,6 +23,13 @@ FRAMES_PER_CONSTANT = 10
 MAX_ENERGY_SPREAD = 27.0
 MAX_FORCE = 1000.0  # eV/Å
 MAX_STRESS = 10.0  # eV/Å³: 1602 GPa
+# eV/Å³: 160 GPa. Few data sets have matter under such a pressure.
+HIGH_STRESS = 1.0
+# eV/atom. Energies of crystals from plane waves are -1 to -100, and those above free atoms are below MAX_ENERGY_SPREAD.
+LOW_ENERGY = -500.0
+# eV: the energy of an atom with all its electrons by Thomas and Fermi, -0.7687 Z^(7/3) hartree (E. H. Lieb and
+# B. Simon, Adv. Math. 23, 22 (1977), doi:10.1016/0001-8708(77)90108-6), which is lower than that of any theory.
+THOMAS_FERMI = -0.7687 * Hartree
 MIN_DISTANCE = 0.5  # Å; H2 has 0.74
 # Å³ per atom: solid hydrogen at 500 GPa has about 1; an atom alone in a box of 46 Å has 100,000.
 MIN_VOLUME, MAX_VOLUME = 0.8, 1e5
@@ -32,10 +37,6 @@ MIN_VOLUME, MAX_VOLUME = 0.8, 1e5
 NET_FORCE_SHARE, NET_FORCE = 0.05, 0.05
 # How extended XYZ states 2S+1.
 COMMENT_LINE = "write multiplicity= in its comment line"
-# Å: pairs farther apart are not searched for.
-SEARCHED = 3.0
-# Molecules of at most as many atoms are compared pair by pair, many at once; larger structures by a neighbour list.
-SMALL = 100
 
 
 def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in: str = COMMENT_LINE) -> None:
@@ -90,30 +91,6 @@ def too_few_for_energy(frames: Frames, energy: Float) -> str | None:
     return f"energy: {len(labelled)} frames with energy for {fitted} are fewer than {FRAMES_PER_CONSTANT} each"
 
 
-def shortest_distances(frames: Frames) -> Float:
-    """(n,) the shortest distance between two atoms of each structure, images included [Å]; inf beyond 3 Å.
-
-    For an impossibly small cell it is an upper bound: the cell would have billions of images within 3 Å.
-    """
-    # The densest packing keeps atoms farthest apart.
-    packed = np.cbrt(2**0.5 * frames.volumes / frames.n_atoms)
-    vectors = np.where(frames.pbc, np.linalg.norm(frames.cell, axis=2), np.inf).min(axis=1)
-    tiny = (frames.volumes / frames.n_atoms < MIN_VOLUME) | (vectors < MIN_DISTANCE)
-    distances = np.fmin(packed, vectors)
-    small = small_molecules(frames)
-    for molecule in molecules_of(frames, np.flatnonzero(small)):
-        least = least_pair_distances(molecule.positions)
-        distances[molecule.indices] = np.where(least < SEARCHED, least, np.inf)
-    for i in np.flatnonzero(~tiny & ~small):
-        distances[i] = neighbor_list("d", frames.atoms(int(i)), SEARCHED).min(initial=np.inf)
-    return np.asarray(distances)
-
-
-def small_molecules(frames: Frames) -> Bool:
-    """(n,) which structures have no periodic direction and at most `SMALL` atoms."""
-    return np.asarray(~frames.pbc.any(axis=1) & (frames.n_atoms <= SMALL))
-
-
 def energy_spread(frames: Frames, energy: Float) -> Float:
     """(n,) energy per atom after the fit of a constant per element [eV/atom]; NaN where there is no energy."""
     residual = energy - composition_energy(composition(frames), energy, np.isfinite(energy))
@@ -124,7 +101,7 @@ def impossible_structures(frames: Frames, ids: Sequence[str], distances: Float) 
     """Impossible structures, each a line with field, frame, value, bound and the likely mistake.
 
     Args:
-        distances: (n,) as from `shortest_distances`.
+        distances: (n,) as from `tasks.importing.nearest_atoms`.
     """
     shortest = f"less than {MIN_DISTANCE} Å: fractional coordinates, or nm taken for Å?"
     dense = f"less than {MIN_VOLUME} Å³: nm taken for Å, or a cell of other structures?"
@@ -176,18 +153,48 @@ def _beyond(
 
 
 def doubtful_labels(frames: Frames, ids: Sequence[str], labels: Labels) -> list[str]:
-    """Doubtful labels, as lines of the same form: the forces of a frame that do not sum to zero."""
-    if labels.forces is None:
-        return []
+    """Doubtful labels, as lines of the same form: energies, forces that do not sum to zero, and stresses."""
+    lines = [_doubtful_forces(frames, ids, labels.forces)] if labels.forces is not None else []
+    by_frame = np.arange(len(frames))
+    if labels.energy is not None:
+        lines += _doubtful_energies(frames, ids, labels.energy / frames.n_atoms)
+    if labels.stress is not None:
+        size = np.abs(labels.stress).max(axis=1)
+        doubtful = np.where(size <= MAX_STRESS, size, np.nan) / GPa
+        why = f"more than {HIGH_STRESS / GPa:.0f} GPa: kbar taken for GPa, a virial, or matter under such a pressure?"
+        lines.append(_beyond("stress", "a component of", "GPa", doubtful, HIGH_STRESS / GPa, by_frame, ids, why))
+    return [line for line in lines if line]
+
+
+def _doubtful_energies(frames: Frames, ids: Sequence[str], energy: Float) -> list[str]:
+    """Lines for energies per atom (n,) [eV/atom] that are high above zero, or too low."""
+    by_frame = np.arange(len(frames))
+    high = (
+        f"more than {MAX_ENERGY_SPREAD:g} eV/atom above zero, where total energies are not: another unit, a wrong "
+        "sign, or an energy of another quantity?"
+    )
+    all_electrons = THOMAS_FERMI * np.add.reduceat(frames.numbers ** (7 / 3), frames.offsets[:-1]) / frames.n_atoms
+    molecules = ~frames.pbc.any(axis=1)
+    below_atoms = np.where(molecules & (energy < all_electrons), -energy, np.nan)
+    below_crystals = np.where(~molecules, -energy, np.nan)
+    low = "lower than that of free atoms with all their electrons: kcal/mol, kJ/mol or meV taken for eV?"
+    deep = f"lower than {LOW_ENERGY:g} eV/atom: kJ/mol or meV taken for eV, or an energy of all electrons?"
+    return [
+        _beyond("energy", "an energy of", "eV/atom", energy, MAX_ENERGY_SPREAD, by_frame, ids, high),
+        _beyond("energy", "an energy of minus", "eV/atom", below_atoms, 0.0, by_frame, ids, low),
+        _beyond("energy", "an energy of minus", "eV/atom", below_crystals, -LOW_ENERGY, by_frame, ids, deep),
+    ]
+
+
+def _doubtful_forces(frames: Frames, ids: Sequence[str], forces: Float) -> str:
+    """A line for frames whose forces (N, 3) [eV/Å] do not sum to zero."""
     starts = frames.offsets[:-1]
-    net = np.linalg.norm(np.add.reduceat(labels.forces, starts), axis=1)
-    share = net / np.maximum(np.add.reduceat(np.linalg.norm(labels.forces, axis=1), starts), np.finfo(float).tiny)
+    net = np.linalg.norm(np.add.reduceat(forces, starts), axis=1)
+    share = net / np.maximum(np.add.reduceat(np.linalg.norm(forces, axis=1), starts), np.finfo(float).tiny)
     doubtful = (net > NET_FORCE) & (share > NET_FORCE_SHARE)
     why = (
         f"more than {NET_FORCE_SHARE:.0%} of the sum of their sizes: forces of other atoms, those of fixed atoms "
         "set to zero, or an external field?"
     )
-    line = _beyond(
-        "forces", "a net force of", "eV/Å", np.where(doubtful, net, np.nan), NET_FORCE, np.arange(len(frames)), ids, why
-    )
-    return [line] if line else []
+    values = np.where(doubtful, net, np.nan)
+    return _beyond("forces", "a net force of", "eV/Å", values, NET_FORCE, np.arange(len(frames)), ids, why)

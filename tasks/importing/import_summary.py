@@ -16,9 +16,10 @@ from tasks.importing.import_checks import (
     energy_spread,
     impossible_labels,
     impossible_structures,
-    shortest_distances,
 )
 from tasks.importing.length_checks import doubtful_lengths
+from tasks.importing.nearest_atoms import nearest_atoms
+from tasks.importing.progress_report import Report, silent
 from tasks.importing.reference_checks import doubtful_references, impossible_references
 from tasks.kinds.relaxed_geometries import Comparison, ReferenceGeometries
 from tasks.structures.frames import Float, Frames
@@ -87,17 +88,18 @@ class ImportSummary(NamedTuple):
     doubtful: tuple[str, ...]
 
 
-def summarise(dataset: Dataset) -> ImportSummary:
+def summarise(dataset: Dataset, report: Report = silent) -> ImportSummary:
     """Sizes, elements, states and ranges of `dataset`, and what is impossible or doubtful in it."""
     frames, ids = dataset.frames, dataset.table.id
     # Pairs are made for all distances, the shortest ones included.
     are_pairs = bool(dataset.table.pairs)
-    distances = np.full(len(frames), np.inf) if are_pairs else shortest_distances(frames)
+    unknown = np.full(len(frames), np.inf)
+    distances, in_radii = (unknown, unknown) if are_pairs else nearest_atoms(frames, report)
     sets = dataset.label_arrays
     impossible = impossible_structures(frames, ids, distances)
     impossible += [f"{name}: {line}" for name, s in sets.items() for line in impossible_labels(frames, ids, s)]
     impossible += impossible_references(dataset)
-    doubtful = ([] if are_pairs else doubtful_lengths(frames, ids)) + doubtful_references(dataset)
+    doubtful = ([] if are_pairs else doubtful_lengths(in_radii, ids)) + doubtful_references(dataset)
     doubtful += [f"{name}: {line}" for name, s in sets.items() for line in doubtful_labels(frames, ids, s)]
     atoms = range_of(frames.n_atoms.astype(np.float64))
     assert atoms is not None  # a dataset has structures

@@ -2,95 +2,72 @@
 
 from __future__ import annotations
 
-import math
-import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 from ase import Atoms
-from ase.calculators.calculator import PropertyNotImplementedError
-from ase.db import connect
-from ase.io import read
-from ase.io.formats import UnknownFileTypeError
-from ase.stress import full_3x3_to_voigt_6_stress
+from ase.io.formats import get_compression
 
-from tasks.datasets.card import DatasetError, dataset_faults
+from tasks.datasets.card import DatasetError
+from tasks.importing.ase_frames import FrameSource, can_name, text_of
 from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity
 from tasks.importing.label_units import ASE_UNITS, LabelUnits
-from tasks.importing.labelled_import import Imported, joined_labels, with_multiplicity
-from tasks.structures.frames import Float, Frames
-from tasks.structures.predictions import Labels, Property, property_shapes
+from tasks.importing.labelled_import import Imported, with_multiplicity
+from tasks.importing.plain_xyz import Comment, NotPlain, TextFrame, form_of, plain_comment, plain_frames, text_frames
+from tasks.importing.progress_report import Report, silent
+from tasks.importing.read_frames import READ, ReadFrames, in_order, joined
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Labels
 
-# In the search for the first frame that ASE cannot read.
-MAX_FRAMES_SEARCHED = 1_000
-# Numeric fields of ASE's structures that are read, and those in which calculators repeat them.
-READ = frozenset({"energy", "forces", "stress", "charge", "multiplicity", "spin", "name", "group", "x"})
-READ |= {"numbers", "positions", "free_energy", "energies", "stresses"}
 # By format other than extended XYZ: how 2S+1 is stated.
 STATE_IN: Mapping[str, str] = {
     "traj": "set info['multiplicity'] before writing",
     "db": "write multiplicity= as a key-value pair of its row",
 }
-# By format other than extended XYZ: how a field of `info` is stated.
-FIELD_IN: Mapping[str, str] = {
-    "traj": "set info['{field}'] before writing",
-    "db": "write {field}= as a key-value pair of its row",
-}
-# ASE's readers raise many errors over broken files.
-READER_ERRORS = (
-    OSError,
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-    AttributeError,
-    AssertionError,
-    StopIteration,
-    UnknownFileTypeError,
-    sqlite3.Error,
-)
+# A block is read at once: it ends with the frame that reaches one of these. Larger ones keep Python's collector busy.
+BLOCK_FRAMES, BLOCK_ATOMS = 200, 20_000
+MB = 1e6
 
 
 def read_structures(
-    path: Path, units: LabelUnits = ASE_UNITS, format: str | None = None, named: bool = False, cluster_field: str = ""
+    path: Path,
+    units: LabelUnits = ASE_UNITS,
+    format: str | None = None,
+    named: bool = False,
+    cluster_field: str = "",
+    needed_by: str = "",
+    report: Report = silent,
 ) -> Imported:
     """Structures and labels of a file that ASE can read.
 
     Energies, forces and stresses are those of the calculator that ASE attaches, else of `info` and `arrays`. Charge and
     2S+1 come from `info` (`charge`; `multiplicity` or `spin`), names from `name`, groups from `group`; those of a
-    database from its key-value pairs.
+    database from its key-value pairs. The file is read in blocks, which bounds the memory beyond that of the result.
 
     Args:
         units: of the file.
-        format: as ASE names it; None: ASE decides by the file's name and content.
+        format: as ASE names it; None: ASE decides by the file's name and content. Only a stated `extxyz` is read fast.
         named: whether each structure must have its own name, since a table refers to it.
         cluster_field: field of `info` whose text is the cluster of the structure, such as its trajectory; empty: none.
+        needed_by: what needs that field, for the error about a frame without it; empty: the option `--cluster`.
 
     Raises:
         DatasetError: the file cannot be read, or a frame is at fault; the line names file, frame and field.
     """
-    structures = read_atoms(path, format)
-    names = tuple(_name(atoms, f"frame {i}") for i, atoms in enumerate(structures))
+    source = FrameSource(path, format, units.factor("length", str(path)), cluster_field, needed_by)
+    whole = _read(source, report)
     if named:
-        _check_names(structures, names, path)
-    elif len(set(names)) < len(names):
+        _check_names(whole.names, path)
+    names = tuple(f"frame {i}" if name is None else name for i, name in enumerate(whole.names))
+    if len(set(names)) < len(names):
         names = tuple(f"{name} #{i}" for i, name in enumerate(names))
-    groups = tuple(str(atoms.info.get("group", "")) for atoms in structures)
-    clusters = _clusters(structures, cluster_field, path, format) if cluster_field else None
-    length = units.factor("length", str(path))
-    places = [f"{path}: frame {i}" for i in range(len(structures))]
-    parts = [_frame(atoms, length, where) for atoms, where in zip(structures, places, strict=True)]
-    frames = Frames.concatenate(parts)
-    stated = [_labels(*frame) for frame in zip(structures, parts, places, strict=True)]
-    arrays = joined_labels(list(zip(parts, stated, strict=True))).arrays
-    labels = Labels(**{name: array * units.factor(name, str(path)) for name, array in arrays.items()})
-    state_in = STATE_IN.get(str(format), COMMENT_LINE)
-    unused = {name: n for name, n in unused_fields(structures).items() if name != cluster_field}
-    return Imported(frames, labels, names, groups, unused, state_in, clusters)
+    labels = Labels(**{name: array * units.factor(name, str(path)) for name, array in whole.labels.arrays.items()})
+    unused = {name: n for name, n in sorted(whole.unused.items()) if name != cluster_field}
+    state_in, clusters = STATE_IN.get(str(format), COMMENT_LINE), whole.clusters if cluster_field else None
+    return Imported(whole.frames, labels, names, whole.groups, unused, state_in, clusters)
 
 
 def read_molecules(path: Path, multiplicity: int | None = None, named: bool = False) -> Imported:
@@ -105,38 +82,35 @@ def read_molecules(path: Path, multiplicity: int | None = None, named: bool = Fa
     return replace(structures, frames=frames)
 
 
-def _name(atoms: Atoms, otherwise: str) -> str:
-    return _text(atoms.info.get("name", otherwise))
+def read_atoms(path: Path, format: str | None = None) -> list[Atoms]:
+    """The structures of a file as ASE reads them.
+
+    Raises:
+        DatasetError: the file cannot be read, or has no structures; the line names it.
+    """
+    structures = list(FrameSource(path, format, 1.0).atoms())
+    if not structures:
+        raise DatasetError(f"{path}: has no structures")
+    return structures
 
 
-def _text(value: object) -> str:
-    """The text as it was written: ASE reads `name=F` of a comment line as false."""
-    return str(value)[0] if isinstance(value, (bool, np.bool_)) else str(value)
+def _read(source: FrameSource, report: Report) -> ReadFrames:
+    """The frames of the file; the blocks that they were read in are forgotten.
+
+    Raises:
+        DatasetError: as of `read_structures`.
+    """
+    blocks = plain_blocks(source, report) if source.format == "extxyz" else None
+    blocks = list(ase_blocks(source)) if blocks is None else blocks
+    if not blocks:
+        raise DatasetError(f"{source.path}: has no structures")
+    return joined(blocks)
 
 
-def _clusters(structures: Sequence[Atoms], field: str, path: Path, format: str | None) -> tuple[str, ...]:
-    """By structure, the text of `info[field]`, which every one must have."""
-    write = FIELD_IN.get(str(format), "write {field}= in its comment line").format(field=field)
-    for i, atoms in enumerate(structures):
-        where = f"{path}: frame {i}: {field}"
-        if field not in atoms.info:
-            others = ", ".join(sorted(str(name) for name, value in atoms.info.items() if _can_name(value)))
-            has = f" (the frame has {others})" if others else ""
-            raise DatasetError(f"{where}: is missing{has}: {write}, as --cluster info:{field} needs it of every frame")
-        if not _can_name(atoms.info[field]):
-            raise DatasetError(f"{where}: cannot name a cluster: {write} as one word or number")
-    return tuple(_text(atoms.info[field]) for atoms in structures)
-
-
-def _can_name(value: object) -> bool:
-    """Whether `value` is a text that is not blank, or a number. NaN is not: it would join all without a name."""
-    return isinstance(value, (str, int, float, np.number, np.bool_)) and value == value and bool(str(value).strip())
-
-
-def _check_names(structures: Sequence[Atoms], names: Sequence[str], path: Path) -> None:
+def _check_names(names: Sequence[str | None], path: Path) -> None:
     first: dict[str, int] = {}
-    for i, (atoms, name) in enumerate(zip(structures, names, strict=True)):
-        if not str(atoms.info.get("name", "")):
+    for i, name in enumerate(names):
+        if not name:
             raise DatasetError(f"{path}: frame {i}: name: is missing: write name= in its comment line")
         if name in first:
             raise DatasetError(
@@ -145,101 +119,100 @@ def _check_names(structures: Sequence[Atoms], names: Sequence[str], path: Path) 
         first[name] = i
 
 
-def unused_fields(structures: Sequence[Atoms]) -> dict[str, int]:
-    """By numeric field that is not read, how many frames have it: misspelt labels are among them."""
-    counts: Counter[str] = Counter()
-    for atoms in structures:
-        fields = {**atoms.info, **atoms.arrays, **({} if atoms.calc is None else atoms.calc.results)}
-        counts.update(str(name) for name, value in fields.items() if name not in READ and _is_numeric(value))
-    return dict(sorted(counts.items()))
+def ase_blocks(source: FrameSource) -> Iterator[ReadFrames]:
+    """The frames of the file as ASE reads them, a block at a time."""
+    structures, first = source.atoms(), 0
+    while block := list(islice(structures, BLOCK_FRAMES)):
+        yield source.frames_of(block, range(first, first + len(block)))
+        first += len(block)
 
 
-def _is_numeric(value: object) -> bool:
-    try:
-        return np.asarray(value).dtype.kind in "iuf"
-    except ValueError:  # ragged
-        return False
-
-
-def read_atoms(path: Path, format: str | None = None) -> list[Atoms]:
-    """The structures of a file as ASE reads them.
+def plain_blocks(source: FrameSource, report: Report) -> list[ReadFrames] | None:
+    """The frames of an extended XYZ file; None if it is not a sequence of frames as plain XYZ has them.
 
     Raises:
-        DatasetError: the file cannot be read, or has no structures; the line names it.
+        DatasetError: as of `read_structures`.
     """
-    try:
-        atoms_or_list = read(path, index=":", format=format)
-    except FileNotFoundError:
-        raise DatasetError(f"{path}: is not there") from None
-    except READER_ERRORS as error:
-        text = " ".join(str(error).split()) or type(error).__name__
-        kind = f" as {format}" if format else ""
-        raise DatasetError(f"{path}: {_first_bad(path, format)}cannot be read by ASE{kind}: {text}") from None
-    structures = atoms_or_list if isinstance(atoms_or_list, list) else [atoms_or_list]
-    if not structures:
-        raise DatasetError(f"{path}: has no structures")
-    if format == "db" and path.is_file():  # databases keep no `info`
-        for atoms, row in zip(structures, connect(path, type="db").select(), strict=True):
-            atoms.info |= {**row.data, **row.key_value_pairs}
-    return structures
-
-
-def _first_bad(path: Path, format: str | None) -> str:
-    """The first frame that ASE cannot read, as `frame 3: `; empty if it is not known."""
-    for index in range(MAX_FRAMES_SEARCHED):
-        try:
-            read(path, index=index, format=format)
-        except READER_ERRORS:
-            return f"frame {index}: " if index else ""
-    return ""
-
-
-def _frame(atoms: Atoms, length: float, where: str) -> Frames:
-    """One structure, its lengths in units of `length` [Å], with charge and multiplicity from `info`."""
-    spin = atoms.info.get("multiplicity", atoms.info.get("spin", 0))
-    values = {"charge": atoms.info.get("charge", 0), "multiplicity": spin}
-    for name, value in values.items():
-        if not isinstance(value, (int, float, np.integer, np.floating)) or value != round(float(value)):
-            raise DatasetError(f"{where}: {name}: must be a whole number, not {value!r}")
-    arrays: dict[str, Any] = {
-        "n_atoms": [len(atoms)],
-        "numbers": atoms.numbers,
-        "positions": atoms.positions * length,
-        "cell": [atoms.cell.array * length],
-        "pbc": [atoms.pbc],
-        **{name: [round(float(value))] for name, value in values.items()},
-    }
-    with dataset_faults(where):
-        return Frames.from_arrays(arrays)
-
-
-def _labels(atoms: Atoms, frame: Frames, where: str) -> Labels:
-    """The labels of one structure, in the units of the file."""
-    return Labels(**{name: _label(atoms, name, shape, where) for name, shape in property_shapes(frame).items()})
-
-
-def _label(atoms: Atoms, name: Property, shape: tuple[int, ...], where: str) -> Float | None:
-    """The label in that shape; None if the frame has none."""
-    value = None
-    if atoms.calc is not None:
-        try:
-            value = atoms.calc.get_property(name, atoms, allow_calculation=False)
-        except PropertyNotImplementedError:
-            value = None
-    if value is None:
-        value = atoms.arrays.get(name) if name == "forces" else atoms.info.get(name)
-    if value is None:
+    if get_compression(str(source.path))[1] is not None or "@" in source.path.name:  # ASE gives these a meaning
         return None
+    parts: list[ReadFrames] = []
+    first, n_characters = 0, 0
     try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise DatasetError(f"{where}: {name}: is not a number") from None
-    if name == "stress" and array.size == 9:
-        array = full_3x3_to_voigt_6_stress(array.reshape(3, 3))
-    if array.size != math.prod(shape):
-        raise DatasetError(f"{where}: {name}: has shape {array.shape}, which is not that of {len(atoms)} atoms")
-    if not np.isfinite(array).all():
-        raise DatasetError(f"{where}: {name}: is not finite")
-    if name == "stress" and not atoms.pbc.all():
-        raise DatasetError(f"{where}: stress: the structure is not periodic and can have none")
-    return array.reshape(shape)
+        total = round(source.path.stat().st_size / MB)
+        with source.path.open() as file:
+            for block in _blocks_of(text_frames(file)):
+                parts.append(_read_block(source, block, first))
+                first += len(block)
+                n_characters += sum(len(line) for frame in block for line in (frame.comment, *frame.rows))
+                report(min(total, round(n_characters / MB)), total, "MB")
+    except (OSError, NotPlain, UnicodeError):
+        return None
+    return parts
+
+
+def _blocks_of(frames: Iterator[TextFrame]) -> Iterator[list[TextFrame]]:
+    block: list[TextFrame] = []
+    n_atoms = 0
+    for frame in frames:
+        block.append(frame)
+        n_atoms += frame.n_atoms
+        if len(block) >= BLOCK_FRAMES or n_atoms >= BLOCK_ATOMS:
+            yield block
+            block, n_atoms = [], 0
+    if block:
+        yield block
+
+
+def _read_block(source: FrameSource, block: Sequence[TextFrame], first: int) -> ReadFrames:
+    """The frames of a block, which begins with frame `first`: those of one form at once, those of no form by ASE."""
+    forms: dict[tuple[str, ...], list[tuple[int, TextFrame, Comment]]] = {}
+    by_ase: list[tuple[int, TextFrame]] = []
+    for place, frame in enumerate(block, first):
+        try:
+            comment = plain_comment(frame.comment)
+        except NotPlain:
+            by_ase.append((place, frame))
+        else:
+            forms.setdefault(form_of(comment), []).append((place, frame, comment))
+    parts, places = list[ReadFrames](), list[tuple[int, ...]]()
+    for members in forms.values():
+        of_form, frames, comments = zip(*members, strict=True)
+        try:
+            parts.append(_of_one_form(source, frames, comments))
+            places.append(of_form)
+        except ValueError:  # also of `Frames`: ASE finds the frame at fault
+            by_ase += zip(of_form, frames, strict=True)
+    if by_ase:
+        of_ase, frames = zip(*sorted(by_ase), strict=True)
+        parts.append(source.frames_of_text([frame.text for frame in frames], of_ase))
+        places.append(of_ase)
+    return in_order(parts, places)
+
+
+def _of_one_form(source: FrameSource, frames: Sequence[TextFrame], comments: Sequence[Comment]) -> ReadFrames:
+    """Frames of one form.
+
+    Raises:
+        ValueError: one of them is not plain, or is at fault.
+    """
+    field, n = source.cluster_field, len(frames)
+    plain = plain_frames(frames, comments, {"name", "group", field})
+    clusters = plain.values.get(field, []) if field else []
+    if field and not (clusters and all(map(can_name, clusters))):
+        raise NotPlain(field)
+    return ReadFrames(
+        Frames(
+            plain.n_atoms,
+            plain.numbers,
+            plain.positions * source.length,
+            plain.cell * source.length,
+            plain.pbc,
+            plain.charge,
+            plain.multiplicity,
+        ),
+        Labels(plain.energy, plain.forces, plain.stress),
+        tuple(map(text_of, plain.values["name"])) if "name" in plain.values else (None,) * n,
+        tuple(map(str, plain.values.get("group", ("",) * n))),
+        tuple(map(text_of, clusters)),
+        Counter({name: n_with for name, n_with in plain.numeric.items() if name not in READ}),
+    )

@@ -183,8 +183,14 @@ def with_multiplicity(frames: Frames, multiplicity: int | None) -> Frames:
 
 def formulas(frames: Frames) -> tuple[str, ...]:
     """By structure, its formula in Hill's order."""
-    parts = np.split(frames.numbers, frames.offsets[1:-1])
-    return tuple(str(Symbols(numbers).get_chemical_formula()) for numbers in parts)
+    known: dict[bytes, str] = {}
+    names = []
+    for numbers in np.split(frames.numbers, frames.offsets[1:-1]):
+        key = numbers.tobytes()
+        if key not in known:
+            known[key] = str(Symbols(numbers).get_chemical_formula())
+        names.append(known[key])
+    return tuple(names)
 
 
 def with_periodicity(card: Card, frames: Frames) -> Card:

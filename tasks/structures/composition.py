@@ -13,9 +13,10 @@ RCOND = 1e-10
 def composition(frames: Frames) -> Float:
     """(n, k) how many atoms of each of the k elements that occur, by atomic number, each structure has."""
     # Numbers up to 118 are counted directly: sorting the atoms to find the elements would take longer.
-    by_number = np.bincount(frames.frame_index * 119 + frames.numbers, minlength=len(frames) * 119)
-    counts = by_number.reshape(len(frames), 119)
-    return np.asarray(counts[:, counts.any(axis=0)], np.float64)
+    occurs = np.bincount(frames.numbers, minlength=119) > 0
+    column, k = np.cumsum(occurs) - 1, int(occurs.sum())
+    counts = np.bincount(frames.frame_index * k + column[frames.numbers], minlength=len(frames) * k)
+    return np.asarray(counts.reshape(len(frames), k), np.float64)
 
 
 def composition_energy(counts: Float, energies: Float, used: Bool) -> Float:

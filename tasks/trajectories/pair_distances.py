@@ -47,17 +47,3 @@ def pair_distances(positions: Float) -> Float:
         axes = np.ascontiguousarray(positions[chosen].transpose(2, 0, 1))
         distances[chosen] = np.sqrt(sum((axis[:, first] - axis[:, second]) ** 2 for axis in axes))
     return distances
-
-
-def least_pair_distances(positions: Float, scale: Float | None = None) -> Float:
-    """(f,) the shortest distance of two atoms of each of `positions` (f, n, 3); inf for a single atom.
-
-    Args:
-        scale: (p,) by which the distances of the pairs are divided; None: 1.
-    """
-    n_pairs = positions.shape[1] * (positions.shape[1] - 1) // 2
-    least = np.full(len(positions), np.inf)
-    for chosen in frame_slices(len(positions), 3 * max(n_pairs, 1)):
-        distances = pair_distances(positions[chosen])
-        least[chosen] = (distances if scale is None else distances / scale).min(axis=1, initial=np.inf)
-    return least

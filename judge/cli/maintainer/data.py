@@ -26,12 +26,13 @@ from judge.cli.options import Json
 from judge.cli.output import lines_aside, print_json
 from judge.config import UsageError, load_settings
 from judge.data import import_options as opt
-from judge.data.importing import RMD17, by_label_set, import_dataset
+from judge.data.importing import RMD17, by_label_set, prepare_import
 from judge.data.reference_comparison import few_frames, verify_against
 from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card
+from tasks.importing.import_summary import summarise
 from tasks.suites.names import did_you_mean, known_name
 
 app = typer.Typer(no_args_is_help=True)
@@ -114,10 +115,15 @@ def import_command(
         meant = MLIPAUDIT if mode else f"{RMD17}, {MLIPAUDIT} and {ML_PEG}"
         raise DatasetError(f"--{'mode' if mode else 'only'}: is for {meant}, not for {format}; leave it out")
     data = load_settings().data
+    read = prepare_import(format, path, options, data)
     others = public_sets(public or [], data)
-    imported = import_dataset(format, path, options)
     with lines_aside(as_json):
-        print_summary(imported.dataset, imported.unused, path, trust_ranges)
+        with Reporter(table_console(stderr=True)) as reporter:
+            with reporter.unit(f"reading {path.name}") as report:
+                imported = read(report)
+            with reporter.unit("checking distances") as report:
+                summary = summarise(imported.dataset, report)
+        print_summary(imported.dataset, summary, imported.unused, path, trust_ranges)
         check_overlap(imported.dataset, others, within, allow_overlap)
     print_written(as_json, imported.dataset, data)
 

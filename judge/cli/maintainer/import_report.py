@@ -12,7 +12,7 @@ from judge.cli.output import print_done
 from judge.data.public_overlap import WITHIN, public_overlap
 from judge.data.summary import cluster_lines, summary_lines
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
-from tasks.importing.import_summary import summarise
+from tasks.importing.import_summary import ImportSummary
 
 _PUBLIC = "a data set of public frames of the same molecules: none of these may be among the new ones; repeatable"
 _WITHIN = "Å: two frames count as one within this RMSD after superposition"
@@ -24,17 +24,19 @@ AllowOverlap = Annotated[bool, typer.Option("--allow-overlap", help="write it al
 DEFAULT_WITHIN = WITHIN
 
 
-def print_summary(dataset: Dataset, unused: Mapping[str, int], where: object, trust_ranges: bool) -> None:
+def print_summary(
+    dataset: Dataset, summary: ImportSummary, unused: Mapping[str, int], where: object, trust_ranges: bool
+) -> None:
     """Prints a summary of the data set.
 
     Args:
+        summary: as from `summarise`.
         unused: by numeric field of its file that was not read, the number of frames with it.
         where: the file or command, for the error.
 
     Raises:
         DatasetError: a value is impossible, and `trust_ranges` is False.
     """
-    summary = summarise(dataset)
     for line in (*summary_lines(summary, unused), *cluster_lines(dataset)):
         print(line)
     if summary.impossible and not trust_ranges:

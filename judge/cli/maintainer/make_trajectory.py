@@ -30,6 +30,7 @@ from judge.data.made_trajectories import (
 from judge.data.public_overlap import check_shared_molecule
 from submissions.progress import Reporter
 from submissions.tables import table_console
+from tasks.importing.import_summary import summarise
 from tasks.simulation.start_geometries import start_geometries
 from tasks.simulation.thermal_trajectory import ThermalSettings
 
@@ -87,7 +88,7 @@ def make_trajectory_command(
         with Reporter(table_console(stderr=True)) as reporter:
             reporter.expect(len(starts))
             dataset = make_trajectories(request, starts, card, data, reporter)
-        print_summary(dataset, {}, name, trust_ranges)
+        print_summary(dataset, summarise(dataset), {}, name, trust_ranges)
         check_overlap(dataset, others, within, allow_overlap)
         print("The seed is on its card.")
     print_written(as_json, dataset, data)

@@ -125,7 +125,7 @@ def test_reactions_scans_and_phonopy_are_formats(data_world: World) -> None:
     assert status == 0, err
     assert "reference of PBE: height of a profile [eV]: 0.2 to 0.2" in out
     Path("phonopy").mkdir()
-    status, _, err = run("import", "phonopy", "phonopy", *NAMED)
+    status, _, err = run("import", "phonopy", "phonopy", *NAMED, "--version", "2")
     assert status == 2
     assert "phonopy: there is no file of phonopy" in err
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import typer
 from ase.build import bulk
+from ase.calculators.emt import EMT
 from ase.io import write
+from typer.testing import CliRunner
 
 from judge.cli.main import app
 from judge.data.datasets import import_lines
@@ -189,13 +191,22 @@ def test_with_no_data_every_set_of_a_release_is_named_with_its_import(name: str,
     assert not Path(world.settings.data / tasks[0].dataset).exists()
 
 
-def test_the_data_sets_that_the_manual_makes_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each block of code in docs/suites.md, run as it stands."""
-    monkeypatch.chdir(tmp_path)
-    write("curve.extxyz", [bulk("Cu", a=a, cubic=True) for a in np.linspace(3.5, 3.7, 7)], format="extxyz")
-    for block in re.findall(r"```python\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(block, str(MANUAL), "exec"), {})
-    made = load_dataset(tmp_path / "var/data/copper-curve@1")
+def test_the_equations_of_state_that_the_manual_imports(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command in docs/suites.md, as it stands, on volumes with EMT's energies."""
+    world.write_settings()
+    monkeypatch.chdir(world.root)
+    frames = []
+    for a in np.linspace(3.5, 3.7, 7):
+        atoms = bulk("Cu", a=a, cubic=True)
+        atoms.calc = EMT()
+        atoms.info = {"name": "copper", "energy": atoms.get_potential_energy()}
+        atoms.calc = None
+        frames.append(atoms)
+    write("curves.extxyz", frames, format="extxyz")
+    (line,) = re.findall(r"^ *judge (data import eos .*)$", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
+    result = CliRunner().invoke(app, shlex.split(line))
+    assert result.exit_code == 0, result.output
+    made = load_dataset(world.settings.data / "curves@1")
     assert made.table.curves[0].structures == tuple(range(7))
 
 

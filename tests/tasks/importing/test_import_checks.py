@@ -12,6 +12,7 @@ import pytest
 from ase import Atoms
 from ase.build import bulk, fcc111, molecule
 from ase.calculators.emt import EMT
+from ase.units import GPa, Hartree
 
 from tasks.datasets.card import DatasetError
 from tasks.importing.import_checks import (
@@ -20,9 +21,9 @@ from tasks.importing.import_checks import (
     energy_spread,
     impossible_labels,
     impossible_structures,
-    shortest_distances,
     too_few_for_energy,
 )
+from tasks.importing.nearest_atoms import nearest_atoms
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 
@@ -111,7 +112,7 @@ def test_one_composition_needs_one_constant_however_many_elements_it_has(
 
 def test_labels_of_emt_are_possible_and_their_forces_add_up() -> None:
     frames, labels = crystals()
-    assert impossible_structures(frames, IDS, shortest_distances(frames)) == []
+    assert impossible_structures(frames, IDS, nearest_atoms(frames).distance) == []
     assert impossible_labels(frames, IDS, labels) == []
     assert doubtful_labels(frames, IDS, labels) == []
 
@@ -186,16 +187,16 @@ def test_an_impossible_label_is_named(labels: Labels, line: str) -> None:
 )
 def test_an_impossible_structure_is_named(scale: float, messages: list[str]) -> None:
     frames = Frames.from_atoms([bulk("Cu", a=3.61 * scale)])
-    assert impossible_structures(frames, IDS, shortest_distances(frames)) == messages
+    assert impossible_structures(frames, IDS, nearest_atoms(frames).distance) == messages
 
 
 def test_shortest_distances_see_images_and_lone_atoms() -> None:
     lone = Atoms("He")
     frames = Frames.from_atoms([bulk("Cu", a=3.61), molecule("H2"), lone])
-    np.testing.assert_allclose(shortest_distances(frames), [3.61 / 2**0.5, 0.737166, np.inf], atol=1e-5)
+    np.testing.assert_allclose(nearest_atoms(frames).distance, [3.61 / 2**0.5, 0.737166, np.inf], atol=1e-5)
     begin = time.monotonic()
     tiny = Frames.from_atoms([bulk("Cu", a=3.61e-3, cubic=True)])
-    np.testing.assert_allclose(shortest_distances(tiny), 3.61e-3 / 2**0.5)
+    np.testing.assert_allclose(nearest_atoms(tiny).distance, 3.61e-3 / 2**0.5)
     assert time.monotonic() - begin < 1
 
 
@@ -209,3 +210,33 @@ def test_forces_that_do_not_add_up_are_doubtful() -> None:
     assert "more than 5% of the sum of their sizes: forces of other atoms, those of fixed atoms set to zero" in line
     fixed[4 * 3 : 4 * 4] = np.nan  # a frame without forces
     assert doubtful_labels(frames, IDS, Labels(forces=fixed)) == []
+
+
+def test_energies_and_stresses_beyond_those_of_most_matter_are_doubtful() -> None:
+    frames, labels = crystals()
+    assert labels.energy is not None
+    assert labels.stress is not None
+    stress, energy = labels.stress.copy(), labels.energy.copy()
+    stress[7, 2] = -922 * GPa
+    (line,) = doubtful_labels(frames, IDS, Labels(stress=stress))
+    assert line.startswith(
+        "stress: frame 7: a component of 922 GPa is more than 160 GPa: kbar taken for GPa, a virial,"
+    )
+    energy[3] = 4 * 1000.0
+    (line,) = doubtful_labels(frames, IDS, Labels(energy=energy))
+    assert line.startswith("energy: frame 3: an energy of 1000 eV/atom is more than 27 eV/atom above zero")
+    (line,) = doubtful_labels(frames, IDS, Labels(energy=energy - 4 * 2000.0))
+    assert line.startswith("energy: frame ")
+    assert "(20 frames in all) is lower than -500 eV/atom: kJ/mol or meV taken for eV" in line
+    stress[7, 2] = 20.0  # impossible, which is said already
+    assert doubtful_labels(frames, IDS, Labels(stress=stress)) == []
+
+
+def test_energies_of_all_electrons_are_those_of_molecules() -> None:
+    """Hartree-Fock limits of atoms [hartree]: C. F. Bunge et al., At. Data Nucl. Data Tables 53, 113 (1993)."""
+    hartree_fock = {"He": -2.861680, "Ne": -128.547098, "Ar": -526.817513, "Kr": -2752.054977, "Xe": -7232.138364}
+    frames = Frames.from_atoms([Atoms(symbol) for symbol in hartree_fock])
+    energy = np.array(list(hartree_fock.values())) * Hartree
+    assert doubtful_labels(frames, IDS, Labels(energy=energy)) == []
+    (line,) = doubtful_labels(frames, IDS, Labels(energy=energy * 27.2114))
+    assert "(5 frames in all) is lower than that of free atoms with all their electrons" in line

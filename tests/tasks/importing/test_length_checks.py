@@ -8,7 +8,8 @@ from ase import Atoms
 from ase.build import bulk, fcc111, molecule
 from ase.data import covalent_radii
 
-from tasks.importing.length_checks import doubtful_lengths, nearest_in_radii
+from tasks.importing.length_checks import doubtful_lengths
+from tasks.importing.nearest_atoms import nearest_atoms
 from tasks.structures.frames import Frames
 
 IDS = tuple(f"frame {i}" for i in range(20))
@@ -19,6 +20,10 @@ KINDS = {
     "molecules": [molecule(x) for x in ("H2O", "N2", "CO", "C6H6", "CH3CH2OH", "H2", "LiF")],
     "surfaces": [fcc111(x, (2, 2, 3), vacuum=8) for x in ("Cu", "Pt")],
 }
+
+
+def doubted(frames: Frames, ids: tuple[str, ...]) -> list[str]:
+    return doubtful_lengths(nearest_atoms(frames).in_radii, ids)
 
 
 def scaled(made: list[Atoms], factor: float) -> Frames:
@@ -41,16 +46,16 @@ def test_distances_in_radii_are_those_of_ase() -> None:
     together = Frames.from_atoms(made)
     several = together.n_atoms > 1
     assert several.sum() >= 10
-    np.testing.assert_allclose(nearest_in_radii(together)[several], np.array(by_hand)[several], rtol=1e-9)
+    np.testing.assert_allclose(nearest_atoms(together).in_radii[several], np.array(by_hand)[several], rtol=1e-9)
     far = Atoms("H2", [(0, 0, 0), (0, 0, 1.5)])  # 2.42 radii: beyond the first that are searched
-    assert nearest_in_radii(Frames.from_atoms([far]))[0] == pytest.approx(1.5 / (2 * covalent_radii[1]))
-    assert np.isnan(nearest_in_radii(Frames.from_atoms([Atoms("H")]))[0])
+    assert nearest_atoms(Frames.from_atoms([far])).in_radii[0] == pytest.approx(1.5 / (2 * covalent_radii[1]))
+    assert np.isnan(nearest_atoms(Frames.from_atoms([Atoms("H")])).in_radii[0])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_lengths_in_angstrom_are_left_alone(kind: str) -> None:
     for factor in (0.85, 1.0, 1.15):
-        assert doubtful_lengths(scaled(KINDS[kind], factor), IDS) == []
+        assert doubted(scaled(KINDS[kind], factor), IDS) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -58,7 +63,7 @@ def test_lengths_in_angstrom_are_left_alone(kind: str) -> None:
     ("factor", "mistake"), [(10.0, "Å taken for nm"), (1 / BOHR, "bohr taken for Å"), (BOHR, "Å taken for bohr")]
 )
 def test_lengths_in_other_units_are_doubted(kind: str, factor: float, mistake: str) -> None:
-    lines = doubtful_lengths(scaled(KINDS[kind], factor), IDS)
+    lines = doubted(scaled(KINDS[kind], factor), IDS)
     assert lines
     assert all(line.startswith("positions: ") for line in lines)
     assert any(mistake in line for line in lines)
@@ -67,9 +72,9 @@ def test_lengths_in_other_units_are_doubted(kind: str, factor: float, mistake: s
 def test_one_frame_of_many_is_named() -> None:
     made = [molecule("H2O") for _ in range(5)]
     made[3].positions *= 0.42
-    (line,) = doubtful_lengths(Frames.from_atoms(made), IDS)
+    (line,) = doubted(Frames.from_atoms(made), IDS)
     assert line.startswith("positions: frame 3: a shortest distance of 0.4")
     assert "less than 0.45: nm taken for Å, Å taken for bohr, or atoms that overlap?" in line
     made[3].positions *= 10
-    (line,) = doubtful_lengths(Frames.from_atoms(made), IDS)
+    (line,) = doubted(Frames.from_atoms(made), IDS)
     assert line.startswith("positions: frame 3: no two atoms are within 3 times the sum of their covalent radii")

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from tasks.datasets.card import Card, DatasetError, LabelSet
-from tasks.importing.import_checks import shortest_distances
 from tasks.importing.import_summary import summarise
-from tasks.importing.length_checks import nearest_in_radii
+from tasks.importing.nearest_atoms import nearest_atoms
 from tasks.importing.rmd17 import import_rmd17
 from tasks.learning.training import named_molecules
 from tests.tasks.importing.rmd17_files import rmd17_arrays, write_rmd17
@@ -141,6 +140,6 @@ def test_distances_of_small_molecules_are_those_of_a_neighbour_list(
 ) -> None:
     write_rmd17(tmp_path)
     frames = import_rmd17(tmp_path, CARD).frames
-    at_once = shortest_distances(frames), nearest_in_radii(frames)
-    monkeypatch.setattr("tasks.importing.import_checks.SMALL", 0)
-    np.testing.assert_allclose(at_once, (shortest_distances(frames), nearest_in_radii(frames)), rtol=1e-12)
+    at_once = nearest_atoms(frames)
+    monkeypatch.setattr("tasks.importing.nearest_atoms.MAX_PAIRS", 0)
+    np.testing.assert_allclose(at_once, nearest_atoms(frames), rtol=1e-12)
