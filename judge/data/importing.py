@@ -26,9 +26,9 @@ from tasks.importing.label_units import EXAMPLE, LabelUnits, parse_units
 from tasks.importing.labelled_import import Imported, LabelSource, cluster_field, labelled_dataset
 from tasks.importing.matcalc import import_matcalc
 from tasks.importing.phonopy_files import import_phonopy
-from tasks.importing.progress_report import Report
 from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
+from tasks.importing.reading.progress_report import Report
 from tasks.importing.relaxed_structures import import_relaxed_structures
 from tasks.importing.rmd17 import import_rmd17
 from tasks.importing.scans import import_scans

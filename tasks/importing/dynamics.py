@@ -37,8 +37,8 @@ from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.dynamics.curves import backbone_of
 from tasks.importing.importers import read_molecules
 from tasks.importing.labelled_import import Imported, with_periodicity
-from tasks.importing.nearest_atoms import nearest_atoms
 from tasks.importing.pdb_files import PdbStructure, read_pdb
+from tasks.importing.reading.nearest_atoms import nearest_atoms
 from tasks.importing.stated_tables import (
     StatedItem,
     StatedTable,

@@ -28,7 +28,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.importing.importers import read_structures
 from tasks.importing.label_units import LabelUnits
 from tasks.importing.labelled_import import Imported, with_periodicity
-from tasks.importing.progress_report import Report, silent
+from tasks.importing.reading.progress_report import Report, silent
 from tasks.simulation.birch_murnaghan import EquationOfState, energy, fit
 from tasks.structures.frames import Float, Int
 

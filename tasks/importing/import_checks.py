@@ -101,7 +101,7 @@ def impossible_structures(frames: Frames, ids: Sequence[str], distances: Float) 
     """Impossible structures, each a line with field, frame, value, bound and the likely mistake.
 
     Args:
-        distances: (n,) as from `tasks.importing.nearest_atoms`.
+        distances: (n,) as from `tasks.importing.reading.nearest_atoms`.
     """
     shortest = f"less than {MIN_DISTANCE} Å: fractional coordinates, or nm taken for Å?"
     dense = f"less than {MIN_VOLUME} Å³: nm taken for Å, or a cell of other structures?"

@@ -12,13 +12,21 @@ from ase import Atoms
 from ase.io.formats import get_compression
 
 from tasks.datasets.card import DatasetError
-from tasks.importing.ase_frames import FrameSource, can_name, text_of
 from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity
 from tasks.importing.label_units import ASE_UNITS, LabelUnits
 from tasks.importing.labelled_import import Imported, with_multiplicity
-from tasks.importing.plain_xyz import Comment, NotPlain, TextFrame, form_of, plain_comment, plain_frames, text_frames
-from tasks.importing.progress_report import Report, silent
-from tasks.importing.read_frames import READ, ReadFrames, in_order, joined
+from tasks.importing.reading.ase_frames import FrameSource, can_name, text_of
+from tasks.importing.reading.plain_xyz import (
+    Comment,
+    NotPlain,
+    TextFrame,
+    form_of,
+    plain_comment,
+    plain_frames,
+    text_frames,
+)
+from tasks.importing.reading.progress_report import Report, silent
+from tasks.importing.reading.read_frames import READ, ReadFrames, in_order, joined
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 

@@ -23,7 +23,7 @@ from tasks.importing.import_checks import (
     impossible_structures,
     too_few_for_energy,
 )
-from tasks.importing.nearest_atoms import nearest_atoms
+from tasks.importing.reading.nearest_atoms import nearest_atoms
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 

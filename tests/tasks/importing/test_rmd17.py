@@ -10,7 +10,7 @@ import pytest
 
 from tasks.datasets.card import Card, DatasetError, LabelSet
 from tasks.importing.import_summary import summarise
-from tasks.importing.nearest_atoms import nearest_atoms
+from tasks.importing.reading.nearest_atoms import nearest_atoms
 from tasks.importing.rmd17 import import_rmd17
 from tasks.learning.training import named_molecules
 from tests.tasks.importing.rmd17_files import rmd17_arrays, write_rmd17
@@ -141,5 +141,5 @@ def test_distances_of_small_molecules_are_those_of_a_neighbour_list(
     write_rmd17(tmp_path)
     frames = import_rmd17(tmp_path, CARD).frames
     at_once = nearest_atoms(frames)
-    monkeypatch.setattr("tasks.importing.nearest_atoms.MAX_PAIRS", 0)
+    monkeypatch.setattr("tasks.importing.reading.nearest_atoms.MAX_PAIRS", 0)
     np.testing.assert_allclose(at_once, nearest_atoms(frames), rtol=1e-12)

@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from tasks.datasets.card import DatasetError
-from tasks.importing.ase_frames import FrameSource
 from tasks.importing.importers import ase_blocks, plain_blocks, read_structures
 from tasks.importing.label_units import ASE_UNITS
-from tasks.importing.plain_xyz import NotPlain, plain_comment, plain_frames, text_frames
-from tasks.importing.progress_report import silent
-from tasks.importing.read_frames import ReadFrames, joined
+from tasks.importing.reading.ase_frames import FrameSource
+from tasks.importing.reading.plain_xyz import NotPlain, plain_comment, plain_frames, text_frames
+from tasks.importing.reading.progress_report import silent
+from tasks.importing.reading.read_frames import ReadFrames, joined
 from tests.tasks.importing.labelled_structures import structures, xyz
-from tests.tasks.importing.xyz_texts import XyzWriter
+from tests.tasks.importing.reading.xyz_texts import XyzWriter
 
 PARTS = ("names", "groups", "clusters", "unused")
 

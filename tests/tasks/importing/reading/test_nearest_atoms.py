@@ -9,8 +9,8 @@ from ase.build import bulk, fcc111, molecule
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.importing import nearest_atoms as module
-from tasks.importing.nearest_atoms import nearest_atoms
+from tasks.importing.reading import nearest_atoms as module
+from tasks.importing.reading.nearest_atoms import nearest_atoms
 from tasks.structures.frames import Frames
 
 

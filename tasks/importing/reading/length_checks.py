@@ -18,7 +18,7 @@ def doubtful_lengths(nearest: Float, ids: Sequence[str]) -> list[str]:
     """A line each for structures, or half of all, whose atoms are too near or too far from each other.
 
     Args:
-        nearest: (n,) shortest distances in the sum of covalent radii, as from `tasks.importing.nearest_atoms`.
+        nearest: (n,) shortest distances in the sum of covalent radii, as from `tasks.importing.reading.nearest_atoms`.
     """
     lines = []
     near, far = np.flatnonzero(nearest < SHORTEST), np.flatnonzero(nearest > FARTHEST)

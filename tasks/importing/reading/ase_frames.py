@@ -20,7 +20,7 @@ from ase.stress import full_3x3_to_voigt_6_stress
 
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.labelled_import import joined_labels
-from tasks.importing.read_frames import READ, ReadFrames
+from tasks.importing.reading.read_frames import READ, ReadFrames
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels, Property, property_shapes
 

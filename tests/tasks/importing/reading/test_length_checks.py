@@ -8,8 +8,8 @@ from ase import Atoms
 from ase.build import bulk, fcc111, molecule
 from ase.data import covalent_radii
 
-from tasks.importing.length_checks import doubtful_lengths
-from tasks.importing.nearest_atoms import nearest_atoms
+from tasks.importing.reading.length_checks import doubtful_lengths
+from tasks.importing.reading.nearest_atoms import nearest_atoms
 from tasks.structures.frames import Frames
 
 IDS = tuple(f"frame {i}" for i in range(20))

@@ -17,7 +17,7 @@ from ase.neighborlist import neighbor_list
 from numpy.typing import NDArray
 
 from tasks.importing.import_checks import MIN_DISTANCE, MIN_VOLUME
-from tasks.importing.progress_report import Report, silent
+from tasks.importing.reading.progress_report import Report, silent
 from tasks.structures.frames import Bool, Float, Frames, Int
 
 # Å: pairs farther apart are not searched for.
