@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from judge.data.download import FetchError, download
+from judge.data.folder_lock import lock_of
 from judge.data.git_files import fetch_git_files
 from judge.records.content_keys import hash_of
 from submissions.progress import Report
@@ -43,7 +42,7 @@ def fetch_source(source: Source, cache: Path, mirrors: Mapping[str, str], report
         OSError: the cache cannot be written.
     """
     folder = source_folder(source, cache)
-    with _alone(folder):
+    with lock_of(folder):
         if source.git:
             _fetch_repository(source, folder, mirrored(source.git, mirrors), report)
         else:
@@ -54,15 +53,6 @@ def fetch_source(source: Source, cache: Path, mirrors: Mapping[str, str], report
                 # The schema demands both of a file that git does not verify.
                 download(f"{address}/{file.path}", target, file.sha256 or "", file.n_bytes or 0, report)
     return folder
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """The time in which no other process fetches to `folder`."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _fetch_repository(source: Source, folder: Path, address: str, report: Report) -> None:

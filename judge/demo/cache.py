@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandbox.verdict import FaultCause, JudgeFault
@@ -21,15 +19,6 @@ def cache_folder() -> Path:
     folder = Path(os.environ.get("LAMBENCH_CACHE") or default).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-@contextmanager
-def lock_of(folder: Path) -> Iterator[None]:
-    """The time in which no other process makes `folder`."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(f"{folder.name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def run_quietly(command: Sequence[str], remedy: str, variables: Mapping[str, str] | None = None) -> None:

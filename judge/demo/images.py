@@ -14,7 +14,8 @@ import docker
 import docker.errors
 import requests
 
-from judge.demo.cache import cache_folder, lock_of
+from judge.data.folder_lock import lock_of
+from judge.demo.cache import cache_folder
 from judge.demo.examples import BASE, EXAMPLES, requirements_of
 from judge.demo.wheels import PYTHON, wheels_of
 from sandbox.verdict import FaultCause, JudgeFault

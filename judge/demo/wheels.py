@@ -12,7 +12,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from judge.demo.cache import cache_folder, lock_of, run_quietly
+from judge.data.folder_lock import lock_of
+from judge.demo.cache import cache_folder, run_quietly
 from judge.demo.examples import BASE, requirements_of
 from sandbox.verdict import FaultCause, JudgeFault
 
