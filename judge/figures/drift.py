@@ -88,7 +88,7 @@ def drifts_of(frame: Frame, row: Row) -> list[tuple[str, Drift]]:
         items = frame.sources.items.get((row.submission.id, line.task.name))
         drift = public_drift(line, items, frame.sources.public)
         if drift is not None and any(value is not None for value in drift.mean[1:]):
-            drifts.append((line.task.name, drift))
+            drifts.append((line.task.label, drift))
     return drifts
 
 

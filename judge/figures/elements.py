@@ -62,7 +62,7 @@ def elements_of(frame: Frame, row: Row) -> Figure | None:
     values = {part.name: ElementValue(part.value, part.n_items, part.n_failed) for part in parts}
     more = f" Of {formatting.count(len(by_task), 'task')}, this one has the most elements." if len(by_task) > 1 else ""
     about = (
-        f"{formatting.metric_label(parts[0].metric)} in {line.task.name} by element. A force error is over the "
+        f"{formatting.metric_label(parts[0].metric)} in “{line.task.label}” by element. A force error is over the "
         "atoms of the element; any other error is over the structures with the element. The colour scale is "
         f"logarithmic.{more}"
     )

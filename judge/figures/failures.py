@@ -44,7 +44,7 @@ def failures_by_cause(frame: Frame) -> Figure | None:
 
 def failures_of(frame: Frame, row: Row) -> Figure | None:
     """For each task of one model, the share of items that failed, by cause; None if no item failed."""
-    bars = [_items_of(line.task.name, (line,)) for line in row.tasks]
+    bars = [_items_of(line.task.label, (line,)) for line in row.tasks]
     failing = [bar for bar in bars if bar.failed]
     about = "Share of failed items among all items of a task, by cause. Tasks without a failed item are left out."
     return _figure("failures", "Failed items by cause", about, failing, "Task", "items")
@@ -53,7 +53,7 @@ def failures_of(frame: Frame, row: Row) -> Figure | None:
 def verdicts_by_task(frame: Frame) -> Figure | None:
     """For each task, the share of models with a verdict other than OK; None if all verdicts are OK."""
     lines = [[row.tasks[number] for row in frame.board.rows] for number in range(len(frame.board.suite.tasks))]
-    bars = [_verdicts_of(task.name, of_task) for task, of_task in zip(frame.board.suite.tasks, lines, strict=True)]
+    bars = [_verdicts_of(task.label, of_task) for task, of_task in zip(frame.board.suite.tasks, lines, strict=True)]
     failing = sorted((bar for bar in bars if bar.failed), key=lambda bar: -bar.failed / bar.total)
     about = "Share of models with a verdict other than OK. Tasks in which every model has OK are left out."
     return _figure("verdicts", "Failed tasks by verdict", about, failing, "Task", "models")

@@ -64,7 +64,7 @@ def _errors(row: Row) -> Iterator[GroupError]:
             if record.by == "group":
                 whole = line.result.metrics.get(record.metric) if line.result else None
                 ratio = _ratio(record.value, whole.value if whole else None)
-                by_group.setdefault(record.name, []).append(GroupError(line.task.name, record, ratio))
+                by_group.setdefault(record.name, []).append(GroupError(line.task.label, record, ratio))
         yield from chain.from_iterable(by_group.values())
 
 

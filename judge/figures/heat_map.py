@@ -40,7 +40,7 @@ def heat_map(frame: Frame) -> Figure | None:
         "heat-map",
         "Normalised error of each model in each task",
         _about(len(board.suite.tasks) - len(tasks)),
-        (Heading("Model"), *(Heading(task.name) for task in tasks)),
+        (Heading("Model"), *(Heading(task.label) for task in tasks)),
         [(name, *row) for name, row in zip(names, cells, strict=True)],
         _traces(names, tasks, cells),
         _layout(names, tasks),
@@ -76,10 +76,10 @@ def _traces(names: Sequence[str], tasks: Sequence[Task], cells: Sequence[Sequenc
 
     plotly's heat map trace is an image made by a script, which the Content-Security-Policy of the pages refuses.
     """
-    columns = [[task.domain for task in tasks], [task.name for task in tasks]]
+    columns = [[task.domain for task in tasks], [task.label for task in tasks]]
     bars = [_bars(name, number, columns, row) for number, (name, row) in enumerate(zip(names, cells, strict=True))]
     marks = [
-        (task, number, f"{name}\n{task.name}: {cell}", _SYMBOLS.get(cell, "x-thin-open"))
+        (task, number, f"{name}\n{task.label}: {cell}", _SYMBOLS.get(cell, "x-thin-open"))
         for number, (name, row) in enumerate(zip(names, cells, strict=True))
         for task, cell in zip(tasks, row, strict=True)
         if isinstance(cell, str)
@@ -90,7 +90,7 @@ def _traces(names: Sequence[str], tasks: Sequence[Task], cells: Sequence[Sequenc
     without_value = {
         "type": "scatter",
         "mode": "markers",
-        "x": [[task.domain for task in marked], [task.name for task in marked]],
+        "x": [[task.domain for task in marked], [task.label for task in marked]],
         "y": y,
         "text": text,
         "marker": {"size": 7, "symbol": symbols},

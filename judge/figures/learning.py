@@ -58,9 +58,9 @@ def _trainings(frame: Frame, row: Row, index: int) -> tuple[PublicTraining, ...]
 
 
 def learned_by(frame: Frame, row: Row, kind: str) -> list[LearnedModel]:
-    """The tasks of one kind of which a model has public trainings, each under the name of the task."""
+    """The tasks of one kind for which a model has public trainings, each under the title of the task."""
     found = [
-        LearnedModel(line.task.name, line, _trainings(frame, row, index))
+        LearnedModel(line.task.label, line, _trainings(frame, row, index))
         for index, line in enumerate(row.tasks)
         if line.task.kind == kind
     ]

@@ -72,7 +72,7 @@ def profiles_of(frame: Frame, row: Row) -> Figure | None:
     """The curves of a model, of at most `MOST_PLOTS` items in the plot; None if it has none."""
     items, public = frame.sources.items, frame.sources.public
     sorts = [
-        [TaskCurve(line.task.name, profile, curve) for curve in curves]
+        [TaskCurve(line.task.label, profile, curve) for curve in curves]
         for line in row.tasks
         for profile in line.task.traits.profiles
         if (curves := public_profile(line, items.get((row.submission.id, line.task.name)), profile, public))

@@ -60,7 +60,7 @@ def progress_of(frame: Frame, row: Row) -> Figure | None:
         bar
         for line in row.tasks
         if line.task.traits.progress is not None
-        for bar in _bars(line.task.name, public_runs(line, items.get((row.submission.id, line.task.name)), public))
+        for bar in _bars(line.task.label, public_runs(line, items.get((row.submission.id, line.task.name)), public))
     ]
     if not bars:
         return None

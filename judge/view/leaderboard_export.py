@@ -54,6 +54,7 @@ def leaderboard_file(
         tasks=tuple(
             TaskFile(
                 name=task.name,
+                title=task.label,
                 kind=task.kind,
                 kind_label=task.traits.title,
                 domain=task.domain,

@@ -12,6 +12,7 @@ from scoring.intervals import Interval, Uncertainty
 from scoring.lambench.rules import Missing, MissingDomain
 from scoring.names import ERRORS, LAMBENCH, SCORES
 from scoring.robustness import LeftOut, RankRange
+from tasks.suites.suite import Suite
 
 _NAMED = 3  # a cell names so many units
 OTHERS = {key: score.label for key, score in SCORES.items() if score.scheme != LAMBENCH}
@@ -119,14 +120,14 @@ def _robustness_line(board: Leaderboard, key: str, row: Row) -> RobustnessLine:
     if rank is None or left_out is None or not left_out.without:
         return RobustnessLine(row, rank, ranks, weights if rank else None, None, "")
     between = min(left_out.without.values()), max(left_out.without.values())
-    return RobustnessLine(row, rank, ranks, weights, between, _decisive(left_out))
+    return RobustnessLine(row, rank, ranks, weights, between, _decisive(left_out, board.suite))
 
 
-def _decisive(left_out: LeftOut) -> str:
-    """The ranks without the units whose removal changes them most: `3 without crystals, barriers and 2 more`."""
+def _decisive(left_out: LeftOut, suite: Suite) -> str:
+    """The ranks without the units whose removal changes them most: `3 without Crystals, Barriers and 2 more`."""
     by_rank: dict[int, list[str]] = {}
     for unit in left_out.decisive:
-        by_rank.setdefault(left_out.without[unit], []).append(unit)
+        by_rank.setdefault(left_out.without[unit], []).append(suite.label_of(unit))
     ranks = []
     for rank, units in sorted(by_rank.items()):
         more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""

@@ -32,6 +32,7 @@ MODEL_DOMAINS: Mapping[str, Domain] = {
 }
 FAILED_SHARE = 0.5
 MAX_NAME = 60
+MAX_TITLE = 80
 TRIVIAL = "composition-only"  # the reference that every suite has
 
 
@@ -55,6 +56,7 @@ class Task:
         ml_peg: the benchmark of ML-PEG that it is; empty: none.
         source: where the data set is available, in one line.
         import_lines: the commands that import it.
+        title: what a reader calls it, such as `Barrier heights, diverse (DBH24)`; empty: see `label`.
     """
 
     name: str
@@ -70,6 +72,13 @@ class Task:
     ml_peg: str = ""
     source: str = ""
     import_lines: tuple[str, ...] = ()
+    title: str = ""
+
+    @cached_property
+    def label(self) -> str:
+        """Its title; without one, its name in words: `Vacancies fcc` of `vacancies-fcc`."""
+        words = self.name.replace("-", " ")
+        return self.title or words[:1].upper() + words[1:]
 
     @cached_property
     def traits(self) -> Traits:
@@ -129,6 +138,16 @@ class Suite:
     ml_peg_release: str = ""
     sources: tuple[Source, ...] = ()
 
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """The label of each task, by its name."""
+        return {task.name: task.label for task in self.tasks}
+
+    def label_of(self, unit: str) -> str:
+        """The label of a task, or of a run `TASK: RUN`; another name stays as it is."""
+        task, colon, run = unit.partition(": ")
+        return f"{self.labels[task]}{colon}{run}" if task in self.labels else unit
+
     def source_of(self, dataset: str) -> Source | None:
         """The pinned source of a data set; None if there is none."""
         return next((source for source in self.sources if dataset in source.datasets), None)
@@ -156,6 +175,7 @@ class _StatedTask(CardPart):
     ml_peg: str = ""
     source: str = ""
     import_lines: Lines = Field((), alias="import")
+    title: str = Field("", max_length=MAX_TITLE)
 
 
 class _StatedReference(CardPart):

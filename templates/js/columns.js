@@ -7,6 +7,7 @@ import { decimals, number, NONE, parameters, scoreText, shownUnit, shownValue } 
 import { namesOf, pathKey } from "./paths.js";
 import { plain } from "./plain.js";
 import { SCORES } from "./scores.js";
+import { titleOf } from "./titles.js";
 import { leavesOf } from "./tree_nodes.js";
 
 export const SCORE_GROUP = "Scores";
@@ -107,7 +108,7 @@ function taskColumns(score, tasks, values) {
     return {
       key,
       group: domains.get(task) ?? category ?? SCORE_GROUP,
-      label: task,
+      label: titleOf(task),
       aside,
       lower: raw ? rawLower(leaf, score.lower_is_better) : score.lower_is_better,
       withinClass: SCORES[score.key].from_times,

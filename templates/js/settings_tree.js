@@ -6,6 +6,7 @@ import { element } from "./element.js";
 import { digits, field, nameOf } from "./settings_field.js";
 import { setNumbers, thresholdKey } from "./settings_leaves.js";
 import { fields, MOST, wrong, wrongFactor } from "./settings_numbers.js";
+import { titleOf } from "./titles.js";
 
 const NAMED = 6; // parts that a closed branch names
 const SLIDER = { type: "range", min: 0, max: 4, step: 0.1 };
@@ -16,7 +17,7 @@ function percent(share) {
 }
 
 /** A path as words, from the leaf to the top: one name may be at many places. */
-const words = (key) => namesOf(key).slice(1).toReversed().join(", ");
+const words = (key) => namesOf(key).slice(1).toReversed().map(titleOf).join(", ");
 
 /** A list of the parts of a node; `shared` is the state of all rows of a score, see settings_score.js. */
 export function partsList(shared, node, key, depth) {
@@ -30,7 +31,7 @@ function row(shared, node, key, depth) {
   const line = element("div", { class: "settings-row" });
   const share = element("span", { class: "settings-share" });
   const weight = weightField(shared, node, key);
-  line.append(nameOf(node.name, { class: "settings-name" }), weight.node);
+  line.append(nameOf(titleOf(node.name), { class: "settings-name" }), weight.node);
   if (depth === 0) line.append(slider(shared, node, key));
   line.append(share);
   item.append(line);
@@ -75,7 +76,7 @@ function numbersLine(shared, leaf) {
     const [low, high] = shared.leaves.spread.get(key);
     const between = low === high ? "" : ` (${digits(low, 3)}\u2013${digits(high, 3)} by label set)`;
     const input = field({
-      name: `${label}: ${about}, of ${leaf.metric} in ${leaf.task}`,
+      name: `${label}: ${about}, of ${leaf.metric} in ${titleOf(leaf.task)}`,
       before: label,
       after: `${unit(leaf)}${between}`.trim(),
       usual: leaf.numbers[name],
@@ -91,10 +92,10 @@ function numbersLine(shared, leaf) {
 function branch(shared, node, key, depth) {
   const details = element("details");
   const summary = element("summary");
-  const names = node.parts.slice(0, NAMED).map((part) => part.name);
+  const names = node.parts.slice(0, NAMED).map((part) => titleOf(part.name));
   const more = node.parts.length > NAMED ? ` and ${node.parts.length - NAMED} more` : "";
   const tally = element("span", { class: "settings-count" });
-  summary.append(element("span", { class: "unseen" }, `Parts of ${node.name}: `), nameOf(names.join(", ")), more, tally);
+  summary.append(element("span", { class: "unseen" }, `Parts of ${titleOf(node.name)}: `), nameOf(names.join(", ")), more, tally);
   details.append(summary);
   details.addEventListener("toggle", () => {
     if (!details.open || details.querySelector("ul")) return;

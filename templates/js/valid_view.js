@@ -2,6 +2,7 @@
 
 import { leaderboard } from "./leaderboard.js";
 import { validSettings } from "./settings_leaves.js";
+import { rememberTitles } from "./titles.js";
 import { change, view } from "./view.js";
 
 let loaded = null;
@@ -15,6 +16,7 @@ export function leaderboardOfView() {
 const countOf = ({ weights, thresholds }) => weights.size + thresholds.size;
 
 function dropInvalid(file) {
+  rememberTitles(file);
   if (countOf(view) === 0) return file; // the usual case; a search of all trees takes a while
   const settings = validSettings(file, view);
   if (countOf(settings) < countOf(view)) change(settings);

@@ -70,7 +70,7 @@ def random_leaderboard(n_models: int = 30, seed: int = 7) -> LeaderboardFile:
         published="lambench-0.3.1",
         measured=None,
         tasks=tuple(
-            TaskFile(name=n, kind="kind", kind_label="", domain=d, dataset=n, public_since="", page="")
+            TaskFile(name=n, title=n, kind="kind", kind_label="", domain=d, dataset=n, public_since="", page="")
             for n, d in tasks
         ),
         models=tuple(_model(name, len(tasks), rng) for name in names),

@@ -17,7 +17,9 @@ def repeats_of(row: Row) -> tuple[str, ...]:
 
 def _rounds(row: Row) -> str:
     judged = [line for line in row.tasks if line.result is not None]
-    repeated = [f"{line.task.name} (round {line.result.round})" for line in judged if line.result and line.result.round]
+    repeated = [
+        f"{line.task.label} (round {line.result.round})" for line in judged if line.result and line.result.round
+    ]
     if not judged:
         return "No task was judged yet."
     if repeated:
@@ -38,7 +40,7 @@ def _consistency(row: Row) -> Iterator[str]:
 
 
 def _spread_of_times(row: Row) -> Iterator[str]:
-    spreads = {line.task.name: spread for line in _timed(row) if (spread := _values(line).get("time_spread"))}
+    spreads = {line.task.label: spread for line in _timed(row) if (spread := _values(line).get("time_spread"))}
     if spreads:
         shares = ", ".join(f"{percent(spread)} in {name}" for name, spread in spreads.items())
         yield f"Interquartile range of the times of single structures, relative to their median: {shares}."

@@ -64,12 +64,12 @@ def score_trees(board: Leaderboard, row: Row, keys: Sequence[str]) -> tuple[Bran
     trees = []
     for key in keys:
         corrected, published = row.scores[key], row.as_published[key]
-        tree = _TreeWriter(uncertainty_of(board, key, row), described).branch(corrected, published, (), "")
+        tree = _TreeWriter(board, uncertainty_of(board, key, row), described).branch(corrected, published, (), "")
         trees.append(tree._replace(share=None, source=corrected.source or board.release.source))
     for name, label in OTHERS.items():
         if name in row.scores:
             corrected, other = row.scores[name], row.as_published.get(name)
-            tree = _TreeWriter(uncertainty_of(board, name, row), described).branch(corrected, other, (), "")
+            tree = _TreeWriter(board, uncertainty_of(board, name, row), described).branch(corrected, other, (), "")
             trees.append(tree._replace(name=label, share=None))
     return tuple(trees)
 
@@ -87,6 +87,7 @@ class _TreeWriter(NamedTuple):
         described: tasks and metrics whose facts are already written.
     """
 
+    board: Leaderboard
     uncertainty: Uncertainty | None
     described: set[tuple[str, str]]
 
@@ -101,7 +102,7 @@ class _TreeWriter(NamedTuple):
         published_parts = {part.name: part for part in published.parts} if published is not None else {}
         raw = term.raw
         return Branch(
-            formatting.metric_label(term.name) if raw and raw.metric == term.name else term.name,
+            formatting.metric_label(term.name) if raw and raw.metric == term.name else self._label(term.name),
             _number(term),
             term.counted is not None,
             term.at_worst if term.at_worst is not None else term.at_best,
@@ -116,9 +117,16 @@ class _TreeWriter(NamedTuple):
                     self._part(part, published_parts.get(part.name), bool(published_parts), here, source)
                     for part in term.parts
                 ),
-                *(_only_published(part) for name, part in published_parts.items() if term.part(name) is None),
+                *(
+                    _only_published(part, self._label(part.name))
+                    for name, part in published_parts.items()
+                    if term.part(name) is None
+                ),
             ),
         )
+
+    def _label(self, name: str) -> str:
+        return self.board.suite.label_of(name)
 
     def _part(
         self, term: Term, published: Term | None, any_published: bool, path: tuple[str, ...], source: str
@@ -137,10 +145,10 @@ class _TreeWriter(NamedTuple):
         return formatting.evidence_words(leaf.raw, under, interval)
 
 
-def _only_published(term: Term) -> Branch:
+def _only_published(term: Term, label: str) -> Branch:
     """A number that only the scheme as published has, without its parts."""
     published = Published(_number(term), term.share)
-    return Branch(term.name, formatting.NONE, False, None, None, None, term.rule, "", term.source, published, ())
+    return Branch(label, formatting.NONE, False, None, None, None, term.rule, "", term.source, published, ())
 
 
 def _number(term: Term) -> str:

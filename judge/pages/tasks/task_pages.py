@@ -194,7 +194,9 @@ def _mean_of_runs(score: TaskScore) -> tuple[Counted, ...]:
 
 def _shared(board: Leaderboard, task: Task) -> str:
     """The other tasks of the same benchmark of MLIPAudit, in words; empty if there are none."""
-    others = [other.name for other in board.suite.tasks if other is not task and {*other.mlipaudit} & {*task.mlipaudit}]
+    others = [
+        other.label for other in board.suite.tasks if other is not task and {*other.mlipaudit} & {*task.mlipaudit}
+    ]
     return f", together with {', '.join(others)}" if task.mlipaudit and others else ""
 
 

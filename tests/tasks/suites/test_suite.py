@@ -244,3 +244,18 @@ def test_the_run_modes_of_mlipaudit_measure_all_18_benchmarks_and_share_what_is_
         295.15,
         True,
     )
+
+
+@pytest.mark.parametrize("name", packaged_suites())
+def test_every_task_of_a_packaged_suite_has_a_title_of_its_own(name: str) -> None:
+    titles = [task.title for task in load_suite(name).tasks]
+    assert "" not in titles
+    assert len(set(titles)) == len(titles)
+
+
+def test_a_task_without_a_title_is_called_by_its_name_in_words() -> None:
+    suite = load_suite("quickstart")
+    assert suite.label_of("dbh24") == "Barrier heights, diverse (DBH24)"
+    assert suite.label_of("nve-crystals: Cu") == "Energy drift of crystals: Cu"
+    assert suite.label_of("Molecules") == "Molecules"
+    assert replace(suite.tasks[0], name="vacancies-fcc", title="").label == "Vacancies fcc"
