@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS
 from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
+from judge.pages.citation import citation
 from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.records import Result
@@ -74,6 +75,7 @@ def _how(frame: Frame) -> bytes:
     return frame.draw(
         "how.html",
         "how.html",
+        citation=citation(frame),
         groups=task_groups(board),
         release=board.release,
         schemes=frame.file.schemes,

@@ -14,6 +14,7 @@ from judge.publishing.site_sources import with_stored
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
 from judge.records.cache_file import CacheFile
+from judge.view.assets import assets
 from judge.view.earlier_pages import EarlierPages
 from judge.view.jinja import environment
 from judge.view.sources import Sources
@@ -72,7 +73,8 @@ def not_found_page(site_url: str = "") -> bytes:
             asked for. Empty: the page links to the top of the server.
     """
     path = urlsplit(site_url).path.strip("/")
-    return environment().get_template(NOT_FOUND).render(top=f"/{path}/" if path else "/").encode()
+    top = f"/{path}/" if path else "/"
+    return environment().get_template(NOT_FOUND).render(top=top, assets=assets().names).encode()
 
 
 def log_file(submission: str) -> str:

@@ -25,7 +25,8 @@ class Assets(NamedTuple):
     """The assets of a site.
 
     Args:
-        names: path in the site by the name in templates: `icon.svg`, `style.css`, `main.js`, `plotly.js`.
+        names: path in the site by the name in templates: `icon.svg`, `preview.png` (which other sites show beside a
+            link), `style.css`, `main.js`, `plotly.js`.
         files: content by path.
     """
 
@@ -38,6 +39,7 @@ def assets() -> Assets:
     paths, files = {}, {}
     contents = {
         "icon.svg": _read("icon.svg"),
+        "preview.png": _read("preview.png"),
         "style.css": b"\n".join(_read(f"css/{name}.css") for name in STYLES),
         "plotly.js": plotly(),
     }

@@ -4,6 +4,7 @@ const modules = {
   "[data-board]": "./board.js",
   "[data-settings]": "./settings.js",
   "[data-compare]": "./compare.js",
+  "[data-copy]": "./copy.js",
   "figure[data-figure]": "./figures.js",
   "[data-run-files]": "./run_files.js",
   "table[data-domain]": "./domain_tables.js",
