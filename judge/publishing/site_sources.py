@@ -10,6 +10,7 @@ from functools import cache
 from judge.config import JudgeSettings
 from judge.disclosure.public_learning import learns
 from judge.disclosure.redaction import is_public, read_cards
+from judge.publishing.stored_choices import choice_cache, stored_choices
 from judge.publishing.stored_trajectories import StoredTrajectories
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import items_key, load_items
@@ -43,6 +44,7 @@ def known_sources(
         cards=cards,
         manifests=tuple(stored.manifest for stored in chain.manifests if stored.manifest.suite == suite.name),
         data=settings.data,
+        choice_cache=choice_cache(settings, suite),
         now=now,
         site_url=settings.site_url,
     )
@@ -55,7 +57,8 @@ def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
     results = {(id, line.task.name): line.result for id, line in lines if _has_curves(line.task) and line.result}
     stored = {key: next(store.stamped(items_key(result)), None) for key, result in results.items()}
     stamps = {key: each.stamp for key, each in stored.items() if each and each.is_settled}
-    with_items = replace(sources, logs=logs, items=StoredItems(store, results), item_stamps=stamps)
+    choices = stored_choices(store, board, sources)
+    with_items = replace(sources, logs=logs, items=StoredItems(store, results), item_stamps=stamps, choices=choices)
     if sources.data is None:
         return with_items
     runs = StoredTrajectories(store, sources.data)

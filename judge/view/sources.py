@@ -8,7 +8,9 @@ from datetime import datetime
 from pathlib import Path
 
 from judge.ranking.leaderboard import TaskLine
+from judge.records.cache_file import CacheFile
 from judge.records.manifest import Manifest
+from scoring.choice import TaskSums
 from tasks.datasets.card import Card
 from tasks.metrics.measurement import Items
 from tasks.trajectories.dihedral_outliers import BackboneMap
@@ -29,6 +31,8 @@ class Sources:
         data: the data root; None: no trajectory is shown.
         trajectories: the stored frames of a run of a task of a submission, by its name; None if they cannot be read.
         backbones: the dihedrals of proteins in such a run; empty if they cannot be read.
+        choices: reads the public error sums by groups of items, for the chooser.
+        choice_cache: of these sums; None: they are computed anew.
         now: the time of this publication; None if the pages are not published, and then they have no date.
         site_url: the address of the site, ending in a slash; empty if it is not known.
     """
@@ -42,5 +46,7 @@ class Sources:
     data: Path | None = None
     trajectories: Callable[[TaskLine, str], Trajectory | None] = lambda line, run: None
     backbones: Callable[[TaskLine, str], Sequence[BackboneMap]] = lambda line, run: ()
+    choices: Callable[[], tuple[TaskSums, ...]] = tuple
+    choice_cache: CacheFile | None = None
     now: datetime | None = None
     site_url: str = ""

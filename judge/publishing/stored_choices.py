@@ -1,0 +1,180 @@
+"""The error sums by groups of items of all results of a board, from the items tables in the store.
+
+Reading all tables of 200 models takes a while. So the sums of a result are kept from one build to the next, under a
+hash of all that they are computed from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from judge.config import JudgeSettings
+from judge.disclosure.choice_groups import ChoiceGroup, choice_groups
+from judge.disclosure.public_choices import ResultSums, public_column
+from judge.disclosure.public_curves import is_hidden
+from judge.ranking.error_sums import as_lists, error_sums, from_lists
+from judge.ranking.interval_cache import IntervalCache, key_of
+from judge.ranking.item_makeup import Makeup, StructureClass, makeup_of, makeups
+from judge.ranking.leaderboard import Leaderboard, TaskLine
+from judge.ranking.load import items_key, load_items
+from judge.records.cache_file import CacheFile
+from judge.records.records import Result
+from judge.view.sources import Sources
+from scoring.choice import TaskSums
+from scoring.names import FORCE_FIELD, PROPERTY_ERROR
+from submissions.store.interface import Store
+from tasks.datasets.card import DatasetError
+from tasks.datasets.dataset import load_dataset
+from tasks.kinds.registry import KINDS
+from tasks.metrics.contributions import Contributing
+from tasks.suites.suite import Suite, Task
+
+_VERSION = 1  # of the arithmetic of groups and sums: goes up when the same items give other sums
+
+
+def choice_cache(settings: JudgeSettings, suite: Suite) -> CacheFile:
+    """The sums of the last build of this suite from this store."""
+    store = f"{settings.store} {settings.endpoint_url}"
+    name = sha256(f"{store} {suite.name}".encode()).hexdigest()[:16]
+    return CacheFile(settings.log.parent / "index" / f"choices-{name}.sqlite", store)
+
+
+def stored_choices(store: Store, board: Leaderboard, sources: Sources) -> Callable[[], tuple[TaskSums, ...]]:
+    """A function that reads the sums of a board, once."""
+
+    def read() -> tuple[TaskSums, ...]:
+        stamps = {each.key: each.stamp for each in store.stamped("results/") if each.is_settled}
+        return StoredChoices(store, board, sources, IntervalCache(sources.choice_cache, stamps)).read()
+
+    return cache(read)
+
+
+@dataclass(frozen=True)
+class StoredChoices:
+    """Reads the sums of a board.
+
+    Args:
+        cache: of sums by result; it is closed after the sums were read.
+    """
+
+    store: Store
+    board: Leaderboard
+    sources: Sources
+    cache: IntervalCache = field(default_factory=IntervalCache)
+
+    def read(self) -> tuple[TaskSums, ...]:
+        """The public sums of each task that has any."""
+        tasks = [self._task(index, task) for index, task in enumerate(self.board.suite.tasks)]
+        self.cache.close()
+        return tuple(task for task in tasks if task.columns)
+
+    def _task(self, index: int, task: Task) -> TaskSums:
+        lines = {row.submission.id: row.tasks[index] for row in self.board.rows}
+        metrics = [metric for name, metric in self._floors if name == task.name]
+        card = self.sources.cards.get(task.dataset)
+        if not metrics or card is None or self.sources.data is None or not isinstance(KINDS[task.kind], Contributing):
+            return TaskSums(task.name, ())
+        reader = _TaskReader(self, task, self.sources.data / task.dataset, dict(sorted(card.sha256.items())))
+        judged = {id: line for id, line in lines.items() if line.ok and _is_of(line)}
+        by_result = {id: reader.sums(line, metrics) for id, line in judged.items()}
+        hidden = any(is_hidden(line, self.sources.public) for line in lines.values())
+        columns = [
+            public_column(name, {id: sums[name] for id, sums in by_result.items() if name in sums}, hidden=hidden)
+            for name in metrics
+        ]
+        return TaskSums(task.name, tuple(column for column in columns if column is not None))
+
+    @cached_property
+    def _floors(self) -> Mapping[tuple[str, str], float]:
+        """By task and metric that the default scheme divides by a trivial model's error, the least error it counts."""
+        terms = (row.scores[key] for row in self.board.rows for key in (FORCE_FIELD, PROPERTY_ERROR))
+        leaves = sorted((leaf for term in terms for leaf in term.node.leaves), key=lambda leaf: leaf.key)
+        scales = {leaf.key: leaf.scale.numbers() for leaf in leaves if leaf.scale.name == "relative error"}
+        return {key: float(numbers.get("floor") or 0.0) for key, numbers in scales.items()}
+
+
+@dataclass(frozen=True)
+class _TaskReader:
+    """Reads the sums of the results of a task.
+
+    Args:
+        hashes: of the files of its data set.
+    """
+
+    board: StoredChoices
+    task: Task
+    folder: Path
+    hashes: Mapping[str, str]
+
+    def sums(self, line: TaskLine, names: list[str]) -> dict[str, ResultSums]:
+        """The sums of a result by metric."""
+        result, kept, hidden = line.result, self.board.cache, is_hidden(line, self.board.sources.public)
+        assert result is not None
+        path = items_key(result)
+        metrics = {name: vars(result.metrics[name]) for name in names if name in result.metrics}
+        version = KINDS[result.kind].measure_version
+        made_from = (_VERSION, path, kept.stamps.get(path), self.task.domain, self.hashes, hidden, version, metrics)
+        key = key_of("choice", *made_from) if path in kept.stamps else None
+        entry = kept.get(key) if key else b""
+        stored = json.loads(entry) if entry else None
+        if stored is None or not all(kept.get(groups) for groups, _ in stored.values()):
+            stored = self._computed(result, list(metrics), hidden)
+            if key:
+                kept.put(key, json.dumps(stored).encode())
+        return {name: self._result_sums(result, name, *entry) for name, entry in stored.items()}
+
+    def _result_sums(self, result: Result, name: str, groups: str, lists: list[list[float]]) -> ResultSums:
+        metric, floor = result.metrics[name], self.board._floors[self.task.name, name]
+        if metric.reference_uncertainty is not None and metric.baseline:
+            floor = max(floor, metric.reference_uncertainty / metric.baseline)
+        return ResultSums(_groups(self.board.cache.get(groups)), from_lists(lists), floor)
+
+    def _computed(self, result: Result, names: list[str], hidden: bool) -> dict[str, tuple[str, list[list[float]]]]:
+        """By metric the key of its groups, and its sums."""
+        items, kind = load_items(self.board.store, result), KINDS[result.kind]
+        made_of = None if items is None else makeup_of(items, self._makeups)
+        if items is None or made_of is None or not isinstance(kind, Contributing):
+            return {}
+        try:
+            contributions = kind.contributions(items, {name: result.metrics[name] for name in names})
+        except ValueError:  # an older version measured the items; the board reports it
+            return {}
+        computed = {}
+        for c in contributions:
+            labels, groups = choice_groups(made_of, items.group, c.counts > 0, hidden=hidden)
+            sums = error_sums(c, result.metrics[c.metric], items, labels, len(groups))
+            if groups and sums is not None:
+                computed[c.metric] = self._keep(groups), as_lists(sums)
+        return computed
+
+    def _keep(self, groups: tuple[ChoiceGroup, ...]) -> str:
+        """The key under which the cache has these groups now."""
+        text = json.dumps([[group.elements, group.classes, group.n_items] for group in groups])
+        key = key_of("choice groups", text)
+        self.board.cache.put(key, text.encode())
+        return key
+
+    @cached_property
+    def _makeups(self) -> Mapping[str, Makeup]:
+        """Of the items of the data set by id; empty if it cannot be read."""
+        try:
+            return makeups(load_dataset(self.folder), self.task.traits.measures, self.task.domain)
+        except (DatasetError, ValueError):
+            return {}
+
+
+def _is_of(line: TaskLine) -> bool:
+    """Whether the result is of the data set that the suite states."""
+    return line.result is not None and line.result.provenance.dataset == line.task.dataset
+
+
+def _groups(stored: bytes) -> tuple[ChoiceGroup, ...]:
+    return tuple(
+        ChoiceGroup(tuple(elements), tuple(map(StructureClass, classes)), n)
+        for elements, classes, n in json.loads(stored)
+    )

@@ -1,0 +1,96 @@
+"""Sums of the errors of a result over groups of its items, for the ranking of a choice (`scoring.choice`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tasks.metrics.contributions import Contribution
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric
+from tasks.structures.frames import Float, Int
+
+AGREEMENT = 1e-6  # as in `judge.ranking.cluster_statistics`
+
+
+class ErrorSums(NamedTuple):
+    """The sums over each of g groups, of a result and a metric.
+
+    Args:
+        n_clusters, trivial, trivial_squares: (g,) as in `scoring.choice.SumGroup`.
+        errors, spreads, slopes, failed: (g,) as in `scoring.choice.ModelSums`.
+        factor: as in `scoring.choice.ReferenceSums`.
+        root: whether the metric is a root mean square.
+    """
+
+    n_clusters: Int
+    trivial: Float
+    trivial_squares: Float
+    errors: Float
+    spreads: Float
+    slopes: Float
+    failed: Int
+    factor: float
+    root: bool
+
+
+def error_sums(c: Contribution, stored: Metric, items: Items, labels: Int, n_groups: int) -> ErrorSums | None:
+    """The sums of a metric; None if the items do not give the stored value, or if there is no trivial error.
+
+    Args:
+        labels: (k,) by item its group, −1 for an item that takes no part.
+    """
+    members = labels >= 0
+    counted = float(c.counts.sum())
+    value = c.scale * (float(c.sums.sum()) / counted) ** c.power if counted > 0 else math.nan
+    usable = stored.baseline is not None and 0 < stored.baseline < math.inf
+    if stored.charged is None or not usable or not math.isclose(value, stored.charged, rel_tol=AGREEMENT):
+        return None
+    trivial = _trivial(c, stored)
+    divided = c.counts if trivial is None else trivial
+    factor = 1.0 if trivial is not None else c.scale / (stored.baseline or math.nan)
+    names = np.unique(np.array(items.cluster)[members], return_inverse=True)[1].ravel()
+    codes, index = np.unique(np.stack([labels[members], names]), axis=1, return_inverse=True)
+    group, index = codes[0], index.ravel()
+    s, d = (_binned(index, values[members], codes.shape[1]) for values in (c.sums, divided))
+
+    def total(values: Float) -> Float:
+        return _binned(group, values, n_groups)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(total(d) > 0, total(s) / total(d), 0.0)
+    rest = s - ratio[group] * d
+    failed = np.bincount(labels[members], items.cause[members] != 0, n_groups).astype(np.int64)
+    clusters = np.bincount(group, minlength=n_groups)
+    shared = clusters, total(d), total(d * d)
+    return ErrorSums(*shared, total(s), total(rest * rest), total(rest * d), failed, factor, c.power == 0.5)
+
+
+def _binned(index: Int, values: Float, n: int) -> Float:
+    """(n,) the sums of `values` (k,) by `index` (k,)."""
+    return np.bincount(index, values, n).astype(np.float64)
+
+
+def _trivial(c: Contribution, stored: Metric) -> Float | None:
+    """(k,) the sums of the trivial model, if these give the baseline; None if a card or a suite states another."""
+    if c.baseline is None or stored.baseline is None:
+        return None
+    value = c.scale * float(c.baseline.sum() / c.counts.sum()) ** c.power
+    return c.baseline if math.isclose(value, stored.baseline, rel_tol=AGREEMENT) else None
+
+
+def as_lists(sums: ErrorSums) -> list[list[float]]:
+    """The sums as lists of numbers, for a cache."""
+    arrays = (sums.n_clusters, sums.failed, sums.trivial, sums.trivial_squares, sums.errors, sums.spreads, sums.slopes)
+    return [*(array.tolist() for array in arrays), [sums.factor, float(sums.root)]]
+
+
+def from_lists(lists: Sequence[Sequence[float]]) -> ErrorSums:
+    """The sums in lists of `as_lists`."""
+    clusters, failed = (np.array(values, np.int64) for values in lists[:2])
+    trivial, squares, errors, spreads, slopes = (np.array(values, np.float64) for values in lists[2:7])
+    factor, root = lists[7]
+    return ErrorSums(clusters, trivial, squares, errors, spreads, slopes, failed, factor, bool(root))
