@@ -31,6 +31,9 @@ class UsageError(ValueError):
     """A command cannot be run with these arguments; one line with the reason and the remedy."""
 
 
+DEFAULT_DAYS = 30.0  # of `judge gc --days`
+
+
 class Retention(BaseModel):
     """How many days each sort of file is kept. None: for ever.
 

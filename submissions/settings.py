@@ -15,6 +15,8 @@ from sandbox.driver import ColdStart, DriverName
 from sandbox.limits import Limits
 from sandbox.rundir import default_run_dir
 
+RECEIPT_FILE = Path("lambench-receipt.json")
+INVITE_VARIABLE = "LAMBENCH_INVITE"
 SETTINGS_FILE = Path("judge.toml")
 
 

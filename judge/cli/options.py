@@ -11,7 +11,7 @@ from judge.records.decisions import MAX_REASON
 from sandbox.driver import DriverName
 from sandbox.events import plain
 
-RETRY_HELD = "--retry-held"
+RETRY_HELD, AGAIN = "--retry-held", "--again"
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions")]
 Everything = Annotated[bool, typer.Option("--all", help="all submissions")]

@@ -9,12 +9,15 @@ from typing import Annotated
 
 import typer
 
-from tasks.datasets.card import Domain
+from tasks.datasets.card import DatasetError, Domain
 from tasks.importing.mlipaudit.content import RunMode
 from tasks.kind import ImportFormat
 
 FILES = frozenset({"extxyz", "traj", "db", "structures", "diatomics", "matcalc"})
 FILES |= {"eos", "vacancies", "vacancy-migration", "volume-scans"}
+# Å. Two independent runs of ethanol at 500 K by GFN2-xTB, 2,000 frames each, come as near to each other as 0.046 Å.
+WITHIN = 0.02
+SEED_BITS = 63  # of made trajectories: TOML and JSON hold them, and they are too many to try
 
 
 def is_folder(form: str | ImportFormat) -> bool:
@@ -127,3 +130,18 @@ AlsoUnits = Annotated[
     list[str] | None, typer.Option(metavar="LABELSET=UNITS", help="--units of another level (default: the same)")
 ]
 TrustRanges = Annotated[bool, typer.Option("--trust-ranges", help="write it although some numbers look impossible")]
+
+
+def by_label_set(option: str, entries: list[str] | None) -> dict[str, str]:
+    """The `LABELSET=VALUE` entries of `option`, by label set.
+
+    Raises:
+        DatasetError: an entry has another form, or a label set is given twice.
+    """
+    values: dict[str, str] = {}
+    for entry in entries or []:
+        name, _, value = entry.partition("=")
+        if not name or not value or name in values:
+            raise DatasetError(f"{option}: {entry!r} must be LABELSET=…, each label set once")
+        values[name] = value
+    return values

@@ -321,18 +321,3 @@ FORMATS: Mapping[str, FormatReader] = {
     ),
     "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }
-
-
-def by_label_set(option: str, entries: list[str] | None) -> dict[str, str]:
-    """The `LABELSET=VALUE` entries of `option`, by label set.
-
-    Raises:
-        DatasetError: an entry has another form, or a label set is given twice.
-    """
-    values: dict[str, str] = {}
-    for entry in entries or []:
-        name, _, value = entry.partition("=")
-        if not name or not value or name in values:
-            raise DatasetError(f"{option}: {entry!r} must be LABELSET=…, each label set once")
-        values[name] = value
-    return values

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from judge.data.import_options import SEED_BITS
 from submissions.progress import Reporter
 from tasks.datasets.card import Card, DatasetError, LabelSet, dataset_faults, one_line
 from tasks.datasets.dataset import Dataset
@@ -41,7 +42,6 @@ from tasks.trajectories.equivalent_atoms import bonds
 from tasks.trajectories.pair_distances import molecules_of
 
 REQUEST = "request.json"
-SEED_BITS = 63  # that TOML and JSON hold; too many to try
 LABEL_SET = METHOD
 PAPER = "C. Bannwarth, S. Ehlert, S. Grimme, J. Chem. Theory Comput. 15, 1652 (2019), doi:10.1021/acs.jctc.8b01176"
 # In sums of covalent radii: bonds of organic molecules stretch to 1.2 at 500 K.

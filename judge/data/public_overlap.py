@@ -8,14 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from judge.data.import_options import WITHIN
 from tasks.datasets.dataset import Dataset, DatasetError
 from tasks.structures.frames import Frames
 from tasks.trajectories.equivalent_atoms import same_molecule_orders
 from tasks.trajectories.frame_overlap import frame_overlap
 from tasks.trajectories.pair_distances import MoleculeFrames, molecules_of
-
-# Å. Two independent runs of ethanol at 500 K by GFN2-xTB, 2,000 frames each, come as near to each other as 0.046 Å.
-WITHIN = 0.02
 
 
 class PublicOverlap(NamedTuple):

@@ -36,6 +36,7 @@ from submissions.store.interface import Store, StoreError
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 MAX_OPEN_REQUESTS = 10
 MAX_SUBMISSIONS, MAX_PARTS = 10_000, 1000
+MAX_JUDGED, MAX_REFUSED, N_PARTS = 20, 20, 64  # of `judge invite`
 _SECRET_BYTES = 32
 _SECRET = r"^[0-9a-f]{64}$"
 _SlotKind = Literal["letter", "part"]  # is hashed into the slot's ID: "letter" is for submission requests

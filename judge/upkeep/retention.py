@@ -31,7 +31,6 @@ from submissions.store.interface import Stamped, Store
 from tasks.kinds.registry import KINDS
 
 DAY_S = 86400.0
-DEFAULT_DAYS = 30.0  # of `judge gc --days`
 _EVENT = re.compile(r"submissions/[^/]+/events/")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,11 +14,10 @@ from sandbox.wire.session import SessionOutcome
 from submissions.card.file import CardError, card_from_reference, read_card
 from submissions.card.form import CARD_FILE
 from submissions.cli.local_preflight import local_preflight
-from submissions.cli.options import CardFile, Gpu, Json
 from submissions.cli.refusal import ENTRYPOINT_WORDS, show_log, show_refusal
 from submissions.preflight.log import printable_end
 from submissions.preflight.measured_properties import contradictions
-from submissions.preflight.receipt import RECEIPT_FILE, make_receipt, write_receipt
+from submissions.preflight.receipt import make_receipt, write_receipt
 from submissions.preflight.subject import CheckSubject, resolve_subject
 from submissions.preflight.table import preflight_table
 from submissions.progress import duration
@@ -38,15 +36,15 @@ NO_CARD = f"There is no {CARD_FILE} in this folder, and --card names none (`lamb
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 
 
-def check_command(
-    subject: Annotated[str, typer.Argument(help="image:tag, or module:factory of this folder or this Python")],
-    image: Annotated[bool, typer.Option("--image", help="SUBJECT is an image")] = False,
-    module: Annotated[bool, typer.Option("--module", help="SUBJECT is a module")] = False,
-    card: CardFile = None,
-    python: Annotated[str, typer.Option(help="the Python that runs a module (default: this one)")] = "",
-    gpu: Gpu = None,
-    receipt: Annotated[Path, typer.Option(help="file for the receipt")] = RECEIPT_FILE,
-    as_json: Json = False,
+def run_check(
+    subject: str,
+    image: bool,
+    module: bool,
+    card: Path | None,
+    python: str,
+    gpu: str | None,
+    receipt: Path,
+    as_json: bool,
 ) -> None:
     """Runs the judge's preflight and writes a receipt. Nothing is submitted."""
     console = table_console(stderr=as_json)

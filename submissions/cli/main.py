@@ -18,12 +18,12 @@ BUG = "[bold red]A bug in lambench-submit:[/]"
 SUBMIT = "submit"
 
 COMMANDS = {
-    SUBMIT: ("submit", "Checks IMAGE in the judge's own sandbox, shows the result, and submits it."),
-    "check": ("check", "Runs the judge's preflight and writes a receipt."),
+    SUBMIT: ("commands", "Checks IMAGE in the judge's own sandbox, shows the result, and submits it."),
+    "check": ("commands", "Runs the judge's preflight and writes a receipt."),
     "init": ("init", "Writes what a submission needs."),
-    "status": ("status", "Shows the progress of a submission."),
-    "log": ("status", "Prints what a submission's container printed in the preflight."),
-    "list": ("status", "Shows all requests of an invitation."),
+    "status": ("commands", "Shows the progress of a submission."),
+    "log": ("commands", "Prints what a submission's container printed in the preflight."),
+    "list": ("commands", "Shows all requests of an invitation."),
 }
 LAZY = {name: Lazy(f"{__package__}.{module}", f"{name}_command", help) for name, (module, help) in COMMANDS.items()}
 

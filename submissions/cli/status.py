@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from sandbox.events import plain
-from submissions.cli.options import Json
 from submissions.cli.status_tables import one_line, quota_line, request_lines, requests_table, site_line, site_table
 from submissions.client.http import ServerLostError, WebClient
 from submissions.client.sent_record import read_sent_record
@@ -26,20 +25,16 @@ from submissions.client.status import (
     read_site_log,
     tracked_requests,
 )
-from submissions.client.status_bucket import INVITE_VARIABLE, InviteError, StatusBucket, read_invite
+from submissions.client.status_bucket import InviteError, StatusBucket, read_invite
 from submissions.preflight.log import printable_end
 from submissions.requests import InvitationStatus
+from submissions.settings import INVITE_VARIABLE
 from submissions.tables import print_json, table_console
 
 REFUSED, INTERRUPTED = 1, 130
-WATCH_EVERY_S = 30.0  # the judge writes the status at each intake and run, which are minutes apart
-
-Invite = Annotated[Path | None, typer.Option(envvar=INVITE_VARIABLE, help="the invitation file that you received")]
-Site = Annotated[str | None, typer.Option(help="address of a published leaderboard, instead of an invitation")]
-Id = Annotated[str, typer.Argument(help="submission ID, or the beginning of it", show_default=False)]
 
 
-def list_command(invite: Invite = None, site: Site = None, as_json: Json = False) -> None:
+def run_list(invite: Path | None, site: str | None, as_json: bool) -> None:
     """Shows all requests of an invitation, what was refused and why, and how much of the quota is used."""
     console = table_console()
     if site:
@@ -56,15 +51,8 @@ def list_command(invite: Invite = None, site: Site = None, as_json: Json = False
     console.print(quota_line(status), soft_wrap=True)
 
 
-def status_command(
-    submission: Annotated[
-        str, typer.Argument(help="submission ID, or the beginning of it; none for the last one")
-    ] = "",
-    watch: Annotated[bool, typer.Option("--watch", help="repeat until it is judged or refused")] = False,
-    every: Annotated[float, typer.Option(min=1.0, help="--watch: seconds between two reads")] = WATCH_EVERY_S,
-    invite: Invite = None,
-    site: Site = None,
-    as_json: Json = False,
+def run_status(
+    submission: str, watch: bool, every: float, invite: Path | None, site: str | None, as_json: bool
 ) -> None:
     """Shows the progress of a submission: position in the queue, verdicts by task, published scores."""
     console = table_console()
@@ -86,7 +74,7 @@ def status_command(
         raise typer.Exit(REFUSED)
 
 
-def log_command(submission: Id, invite: Invite = None, site: Site = None, as_json: Json = False) -> None:
+def run_log(submission: str, invite: Path | None, site: str | None, as_json: bool) -> None:
     """Prints what a submission's container printed in the preflight, in which it saw public structures only."""
     console = table_console()
     if site:

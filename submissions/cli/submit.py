@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import NoReturn
 from urllib.parse import urlencode
 
 import typer
@@ -19,11 +19,10 @@ from sandbox.drivers.open_driver import open_driver
 from sandbox.wire.session import SessionOutcome
 from submissions.card.form import card_of
 from submissions.cli.local_preflight import local_preflight
-from submissions.cli.options import CardFile, Gpu, Json
 from submissions.cli.refusal import ENTRYPOINT_WORDS, show_refusal
 from submissions.client.remote_submission import SubmissionOptions, open_session, registry_reference, send_submission
 from submissions.client.sent_record import SentRequest
-from submissions.client.status_bucket import INVITE_VARIABLE, InviteError
+from submissions.client.status_bucket import InviteError
 from submissions.preflight.acceptance import earlier_submission, make_submission, store_submission
 from submissions.preflight.table import preflight_table
 from submissions.progress import Reporter
@@ -36,24 +35,20 @@ from submissions.tables import print_json, table_console
 REFUSED = 1
 
 
-def submit_command(
-    image: Annotated[str, typer.Argument(help="image:tag, or a folder with --driver process")],
-    card: CardFile = None,
-    check_only: Annotated[bool, typer.Option("--check-only", help="stop before anything is submitted")] = False,
-    author: Annotated[str, typer.Option(help="who submits")] = "",
-    driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
-    python: Annotated[str | None, typer.Option(help="process driver: which Python")] = None,
-    calculator: Annotated[str | None, typer.Option(help="process driver: module:factory")] = None,
-    gpu: Gpu = None,
-    store: Annotated[str | None, typer.Option(help="store that receives the submission (default var/store)")] = None,
-    invite: Annotated[
-        Path | None, typer.Option(envvar=INVITE_VARIABLE, help="invitation file of a judge elsewhere")
-    ] = None,
-    upload: Annotated[
-        bool, typer.Option("--upload", help="--invite: upload the image; from one machine at a time")
-    ] = False,
-    no_check: Annotated[bool, typer.Option("--no-check", help="--invite: skip the check on this machine")] = False,
-    as_json: Json = False,
+def run_submit(
+    image: str,
+    card: Path | None,
+    check_only: bool,
+    author: str,
+    driver: DriverName | None,
+    python: str | None,
+    calculator: str | None,
+    gpu: str | None,
+    store: str | None,
+    invite: Path | None,
+    upload: bool,
+    no_check: bool,
+    as_json: bool,
 ) -> None:
     """Checks IMAGE in the judge's own sandbox, shows the result, and submits it."""
     console = table_console(stderr=as_json)

@@ -25,7 +25,6 @@ from submissions.requests import (
 )
 
 MAX_LOG_BYTES = 4 * MAX_BYTES  # a character that cannot be printed may take more bytes than its escape
-INVITE_VARIABLE = "LAMBENCH_INVITE"
 MAX_INVITE_BYTES = 16 * 1024
 
 R = TypeVar("R", bound=Record)

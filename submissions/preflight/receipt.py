@@ -12,7 +12,6 @@ from submissions.preflight.subject import CheckSubject
 from submissions.records import PreflightReport, Submission, utc_now
 from submissions.requests import Receipt
 
-RECEIPT_FILE = Path("lambench-receipt.json")
 PACKAGE = "lambench-judge"
 
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from judge.cli.options import Gpus, Json, asked_gpus
+from judge.cli.options import asked_gpus
 from judge.cli.output import print_json, print_lines
 from judge.config import ConfigError, UsageError
 from judge.evaluation.request import Request, choose_tasks
@@ -33,11 +33,8 @@ _OUTCOMES = {
 }
 
 
-def intake_command(gpus: Gpus = "", as_json: Json = False) -> None:
-    """Examines authors' submission requests, submits or refuses them, and writes each author's status and upload forms.
-
-    Run it often: upload forms expire. Exit status 1 if this machine could not examine a request or write a status.
-    """
+def run_intake(gpus: str, as_json: bool) -> None:
+    """Examines authors' submission requests, and writes each author's status and upload forms."""
     with Reporter(Console(stderr=as_json), "intake") as reporter:
         summary = intake(open_workspace(), reporter, asked_gpus(gpus))
     if as_json:

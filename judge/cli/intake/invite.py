@@ -7,18 +7,18 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-import typer
 from rich.markup import escape
 
-from judge.cli.options import Json, checked_reason
+from judge.cli.options import checked_reason
 from judge.cli.output import lines_aside, print_done, print_json
 from judge.config import JudgeSettings, UsageError
 from judge.intake.form_renewal import renew_forms
 from judge.intake.invitations import (
-    MAX_PARTS,
-    MAX_SUBMISSIONS,
+    MAX_JUDGED,
+    MAX_REFUSED,
+    N_PARTS,
     Invitation,
     InvitationState,
     checked_name,
@@ -40,10 +40,6 @@ from submissions.requests import UploadForms
 from submissions.store.interface import StoreError
 from submissions.tables import plain_table, table_console
 
-MAX_JUDGED, MAX_REFUSED, N_PARTS = 20, 20, 64
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="of the invitation")]
-
 
 class InvitationRow(NamedTuple):
     """A row of `judge invitations`.
@@ -62,29 +58,15 @@ class InvitationRow(NamedTuple):
     revoked: str
 
 
-def invite_command(
-    name: Name,
-    max_judged: Annotated[
-        int | None,
-        typer.Option("--max", min=1, max=MAX_SUBMISSIONS, show_default=str(MAX_JUDGED), help="submissions taken"),
-    ] = None,
-    max_refused: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=MAX_SUBMISSIONS, show_default=str(MAX_REFUSED), help="submission requests that may be refused"
-        ),
-    ] = None,
-    parts: Annotated[
-        int | None,
-        typer.Option(min=0, max=MAX_PARTS, show_default=str(N_PARTS), help="slots for parts of images, 256 MB each"),
-    ] = None,
-    repository: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HOST/PATH", help="repositories of the author, which nobody else may submit from"),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="file to write (default NAME.invite.json)")] = None,
-    again: Annotated[bool, typer.Option("--again", help="write the file of an earlier invitation again")] = False,
-    as_json: Json = False,
+def run_invite(
+    name: str,
+    max_judged: int | None,
+    max_refused: int | None,
+    parts: int | None,
+    repository: list[str] | None,
+    out: Path | None,
+    again: bool,
+    as_json: bool,
 ) -> None:
     """Invites an author: writes the one file that an author needs to submit and to see the status."""
     path = out or Path(f"{checked_name(name)}.invite.json")
@@ -110,11 +92,7 @@ def invite_command(
         print_json({"invitation": name, "file": str(path)})
 
 
-def revoke_command(
-    name: Name,
-    reason: Annotated[str, typer.Option(help="why, for its author to read")] = "",
-    as_json: Json = False,
-) -> None:
+def run_revoke(name: str, reason: str, as_json: bool) -> None:
     """Revokes an invitation: nothing more is taken with it."""
     words, workspace = checked_reason(reason), open_workspace()
     settings, store = workspace.settings, workspace.store
@@ -141,7 +119,7 @@ def revoke_command(
         print(line, file=sys.stderr if as_json else sys.stdout)
 
 
-def invitations_command(as_json: Json = False) -> None:
+def run_invitations(as_json: bool) -> None:
     """Lists the invitations: how much of each is used, and when its upload forms expire."""
     workspace = open_workspace()
     rows = [_row(workspace, state) for state in read_invitations(workspace.store)]

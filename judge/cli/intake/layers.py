@@ -5,15 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
 
 import docker.errors
-import typer
 from rich.console import Console
 from rich.filesize import decimal
 from rich.markup import escape
 
-from judge.cli.options import Json
 from judge.cli.output import print_done, print_json
 from judge.config import UsageError
 from judge.images.disk_space import require_room
@@ -32,18 +29,9 @@ from submissions.progress import Reporter
 from submissions.requests import ReferredImage
 from submissions.tables import plain_table, table_console
 
-app = typer.Typer(no_args_is_help=True)
 
-
-@app.command("add")
-def add(
-    image: Annotated[str, typer.Argument(help="an image of this machine, or REGISTRY/NAME@sha256:… of a registry")],
-    as_json: Json = False,
-) -> None:
-    """Stores the layers of IMAGE in the judge's registry, so that no author needs to send them.
-
-    Use public images only: every invited author can put these layers into an image and read them.
-    """
+def run_add(image: str, as_json: bool) -> None:
+    """Stores the layers of IMAGE in the judge's registry, so that no author needs to send them."""
     workspace = open_workspace()
     with Reporter(Console(stderr=True)) as reporter:
         try:
@@ -55,8 +43,7 @@ def add(
     print_done(as_json, {"image": image, "layers": len(diff_ids), "new": added}, line)
 
 
-@app.command("list")
-def list_layers(as_json: Json = False) -> None:
+def run_list(as_json: bool) -> None:
     """Lists the layers that no author needs to send."""
     layers = public_layers(open_workspace().store)
     if as_json:

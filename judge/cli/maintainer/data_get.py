@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from judge.cli.options import Json
 from judge.cli.output import print_json
 from judge.config import JudgeSettings, UsageError, load_settings
 from judge.data.datasets import import_lines, is_there, own_datasets
@@ -23,6 +22,7 @@ from submissions.progress import Reporter
 from submissions.tables import table_console
 from tasks.datasets.dataset import DatasetError
 from tasks.kinds.registry import KindError
+from tasks.suites.names import did_you_mean, known_name
 from tasks.suites.sources import Source
 from tasks.suites.suite import Suite, load_suite
 
@@ -57,11 +57,8 @@ class FetchedDataset:
         return f"{label}  {self.dataset}" + (f": {self.text}" if self.text else "")
 
 
-def get_command(context: typer.Context, suite: SuiteArgument, only: OnlyOption = None, as_json: Json = False) -> None:
-    """Fetches the data sets of SUITE from their pinned sources, verifies and imports them.
-
-    What is there is not fetched again. An interrupted download goes on. Exit status 1 if a data set could not be made.
-    """
+def run_get(context: typer.Context, suite: str, only: list[str] | None, as_json: bool) -> None:
+    """Fetches the data sets of SUITE from their pinned sources, verifies and imports them."""
     settings, loaded = load_settings(), load_suite(suite)
     names = _chosen(loaded, only or [])
     parent: Any = context.parent
@@ -80,9 +77,12 @@ def get_command(context: typer.Context, suite: SuiteArgument, only: OnlyOption =
 
 def _chosen(suite: Suite, only: list[str]) -> list[str]:
     names = list(dict.fromkeys(task.dataset for task in suite.tasks))
-    if unknown := [name for name in only if name not in names]:
-        raise UsageError(f"--only: {suite.name} has no data set {unknown[0]!r}, but {', '.join(names)}")
-    return [name for name in names if not only or name in only]
+    chosen = {wanted: known_name(wanted, names) for wanted in only}
+    for wanted, name in chosen.items():
+        if name is None:
+            listed, meant = ", ".join(names), did_you_mean(wanted, names)
+            raise UsageError(f"--only: {suite.name} has no data set {wanted!r}, but {listed}{meant}")
+    return [name for name in names if not only or name in chosen.values()]
 
 
 def _get(

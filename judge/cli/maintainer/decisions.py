@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from judge.cli.options import Json, Reason, checked_reason
+from judge.cli.options import checked_reason
 from judge.cli.output import print_done
 from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
@@ -26,17 +26,17 @@ _CONSEQUENCES = {
 }
 
 
-def withdraw_command(id: Id, reason: Reason = "", as_json: Json = False) -> None:
+def run_withdraw(id: str, reason: str, as_json: bool) -> None:
     """Takes a submission out of the ranking because its author asks for it. Its results are kept."""
     _decide(id, EventKind.WITHDRAWN, reason, as_json)
 
 
-def disqualify_command(id: Id, reason: Reason = "", as_json: Json = False) -> None:
+def run_disqualify(id: str, reason: str, as_json: bool) -> None:
     """Takes a submission out of the ranking because it breaks a rule. Its results are kept."""
     _decide(id, EventKind.DISQUALIFIED, reason, as_json)
 
 
-def reinstate_command(id: Id, reason: Reason = "", as_json: Json = False) -> None:
+def run_reinstate(id: str, reason: str, as_json: bool) -> None:
     """Takes a withdrawn or disqualified submission back into the ranking."""
     _decide(id, EventKind.REINSTATED, reason, as_json)
 

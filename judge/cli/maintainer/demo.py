@@ -59,7 +59,8 @@ def demo_command(
             wait(references.values())  # a build uses files of the images, which must not be in memory
         try:
             for names in (MODELS[:AT_FIRST], *((name,) for name in MODELS[AT_FIRST:])):
-                demo.judge([demo.submit(name, references[name].result()) for name in names])
+                submitted = [demo.submit(name, references[name].result()) for name in names]
+                demo.judge([id for id in submitted if id is not None])
         finally:
             preparations.shutdown(wait=False, cancel_futures=True)
     say(f"Done in {duration(time.monotonic() - begin)}, of which the judging took {duration(demo.judging_s)}.")
@@ -123,7 +124,7 @@ class Demonstration:
 
     Args:
         judging_s: time of judging and of the pages until now [s].
-        exit_status: 1 once this machine prevented something from being judged.
+        exit_status: 1 once a model did not pass its preflight, or this machine prevented something from being judged.
     """
 
     workspace: Workspace
@@ -133,12 +134,8 @@ class Demonstration:
     judging_s: float = 0.0
     exit_status: int = 0
 
-    def submit(self, name: str, reference: str) -> str:
-        """The ID of the submission of an example, which passes the preflight first.
-
-        Raises:
-            JudgeFault: it does not pass.
-        """
+    def submit(self, name: str, reference: str) -> str | None:
+        """The ID of the submission of an example that passes the preflight; None if it does not pass."""
         sandbox, store, card = self._sandbox(), self.workspace.store, read_card(card_of_example(name))
         image = sandbox.resolve(reference)
         if earlier := earlier_submission(store, image.id):
@@ -146,16 +143,20 @@ class Demonstration:
         begin = time.monotonic()
         outcome = local_preflight(self.console, self.workspace.settings, card.name, sandbox, image, card, None)
         if outcome.value is None:
-            raise JudgeFault(
-                FaultCause.DISK, f"{name} did not pass the preflight: {outcome.sentence} {outcome.private}"
-            )
+            self.exit_status = 1
+            self._say(f"{card.name} is left out: it did not pass the preflight ({outcome.verdict}). {outcome.sentence}")
+            if outcome.private:
+                self._say(outcome.private.strip().splitlines()[-1])
+            return None
         submission = make_submission("", card, image, outcome.value)
         store_submission(store, submission, outcome.private)
         self._say(f"{card.name} is submitted as {submission.id} (preflight: {duration(time.monotonic() - begin)})")
         return submission.id
 
     def judge(self, ids: list[str]) -> None:
-        """Judges these submissions, and writes the pages of all."""
+        """Judges these submissions, and writes the pages of all. Without any it does nothing."""
+        if not ids:
+            return
         begin, folder = time.monotonic(), self.workspace.settings.site_dir
         request = Request(ids=tuple(ids), suite=self.suite, driver=self.driver)
         summary = evaluate(self.workspace, request, Reporter(self.console, "judging"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from judge.cli.options import Json
 from judge.cli.output import print_json
 from judge.upkeep.doctor import examine
 from judge.workspace import open_workspace
@@ -12,7 +11,7 @@ from judge.workspace import open_workspace
 FAULTS = 1
 
 
-def doctor_command(as_json: Json = False) -> None:
+def run_doctor(as_json: bool) -> None:
     """Tries everything that judging needs on this machine, and says what has to be corrected."""
     findings = []
     for finding in examine(open_workspace()):

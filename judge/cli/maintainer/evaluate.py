@@ -5,42 +5,38 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 from rich.console import Console
 
 from judge.cli.intake.intake import intake_before_judging, write_statuses_of_suite
 from judge.cli.maintainer.request_options import make_request, require_choice
-from judge.cli.options import Drivers, Everything, Gpus, Ids, Json, RetryHeld, SkipMissing, SuiteName, Tasks
 from judge.cli.output import print_done, print_json, print_lines
 from judge.config import UsageError, load_settings
 from judge.evaluation.estimate import HOUR_S
 from judge.evaluation.evaluate import Summary, evaluate, in_words
 from judge.intake.summary import IntakeSummary
 from judge.workspace import open_workspace
+from sandbox.driver import DriverName
 from sandbox.drivers.open_driver import open_driver
 from submissions.progress import Reporter
 
 INTERRUPTED = 130
 
 
-def evaluate_command(
-    ids: Ids = None,
-    everything: Everything = False,
-    suite: SuiteName = None,
-    task: Tasks = None,
-    gpus: Gpus = "",
-    driver: Drivers = None,
-    retry_held: RetryHeld = False,
-    skip_missing: SkipMissing = False,
-    observe_only: Annotated[
-        bool, typer.Option("--observe-only", help="only ask the models; another machine has the labels and measures")
-    ] = False,
-    budget: Annotated[
-        float | None, typer.Option(metavar="HOURS", help="start no unit that is expected to end later")
-    ] = None,
-    as_json: Json = False,
+def run_evaluate(
+    ids: list[str] | None,
+    everything: bool,
+    suite: str | None,
+    task: list[str] | None,
+    gpus: str,
+    driver: DriverName | None,
+    retry_held: bool,
+    skip_missing: bool,
+    observe_only: bool,
+    budget: float | None,
+    as_json: bool,
 ) -> None:
     """Judges all units without a result. You can stop it at any time; the next run continues."""
     require_choice("evaluate", ids, everything)
@@ -78,10 +74,7 @@ def _as_json(summary: Summary, intake: IntakeSummary | None, status: int) -> dic
     return {**summary.model_dump(mode="json"), "counts": counts, "exit_status": status, "intake": intake_json}
 
 
-def reap_command(
-    driver: Annotated[Literal["docker", "process"] | None, typer.Option(help="docker or process")] = None,
-    as_json: Json = False,
-) -> None:
+def run_reap(driver: Literal["docker", "process"] | None, as_json: bool) -> None:
     """Removes the containers of dead judges. `judge evaluate` does so by itself."""
     settings = load_settings()
     removed = open_driver(driver or settings.driver, settings.run_dir, settings.runtime, settings.cold_start).reap()

@@ -5,13 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
 from rich.filesize import decimal
 from rich.markup import escape
 
-from judge.cli.options import Json
 from judge.cli.output import print_json, print_lines
 from judge.config import JudgeSettings, Retention, UsageError
 from judge.records.hardware import hardware_class
@@ -26,7 +23,7 @@ from judge.upkeep.gc import (
     unreferred_observations,
 )
 from judge.upkeep.gc_machine import checkpoints, dead_sessions, selftest_images, unreferred_images
-from judge.upkeep.retention import DAY_S, DEFAULT_DAYS, as_garbage
+from judge.upkeep.retention import DAY_S, as_garbage
 from judge.upkeep.usage import read_usage
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import Event, emit
@@ -34,22 +31,9 @@ from sandbox.verdict import JudgeFault
 from submissions.store.interface import Store
 from submissions.tables import plain_table, table_console
 
-IMAGES_HELP = (
-    "also images of calculators without a name that no submission of this store refers to; only for hosts with one "
-    "store, since images of another store's submissions would be removed too"
-)
 
-
-def gc_command(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only print what would be removed")] = False,
-    days: Annotated[float, typer.Option(help="keep checkpoints and selftest images that are younger")] = DEFAULT_DAYS,
-    images: Annotated[bool, typer.Option("--images", help=IMAGES_HELP)] = False,
-    as_json: Json = False,
-) -> None:
-    """Removes what nothing refers to: observations, items tables, files of dead judges, old images of the selftest.
-
-    And what the retention policy removes, the table `[retention]` of judge.toml: `judge store usage` shows it.
-    """
+def run_gc(dry_run: bool, days: float, images: bool, as_json: bool) -> None:
+    """Removes what nothing refers to: observations, items tables, files of dead judges, old images of the selftest."""
     if not days >= 0:
         raise UsageError(f"--days must be 0 or more, not {days:g}")
     workspace = open_workspace()

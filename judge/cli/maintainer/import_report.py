@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import NamedTuple
 
 from judge.cli.output import print_done
-from judge.data.public_overlap import WITHIN, public_overlap
+from judge.data.dataset_names import dataset_names
+from judge.data.public_overlap import public_overlap
 from judge.data.summary import cluster_lines, summary_lines
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
 from tasks.importing.import_summary import ImportSummary
+from tasks.suites.names import did_you_mean, known_name
 
-_PUBLIC = "a data set of public frames of the same molecules: none of these may be among the new ones; repeatable"
-_WITHIN = "Å: two frames count as one within this RMSD after superposition"
 
-Public = Annotated[list[str] | None, typer.Option(metavar="NAME@VERSION", help=_PUBLIC)]
-Within = Annotated[float, typer.Option(min=0.0, help=_WITHIN)]
-AllowOverlap = Annotated[bool, typer.Option("--allow-overlap", help="write it although public frames are in it")]
+class PublicFrames(NamedTuple):
+    """The options about data sets of public frames, which may not be among new ones.
 
-DEFAULT_WITHIN = WITHIN
+    Args:
+        names: name@version of each.
+        within: RMSD [Å] within which two frames count as one.
+        allowed: whether the data set is written although public frames are in it.
+    """
+
+    names: tuple[str, ...]
+    within: float
+    allowed: bool
 
 
 def print_summary(
@@ -57,28 +62,29 @@ def public_sets(names: Sequence[str], data: Path) -> list[Dataset]:
     Raises:
         DatasetError: one is not there, is broken, or is hidden itself; the line names it.
     """
-    public = []
+    public, known = [], dataset_names(data)
     for name in names:
-        if not (data / name / "card.toml").is_file():
-            raise DatasetError(f"--public: there is no data set {name} in {data}: judge data list names them")
-        dataset = load_dataset(data / name)
+        if not (stored := known_name(name, known)):
+            meant = did_you_mean(name, known)
+            raise DatasetError(f"--public: there is no data set {name} in {data}: judge data list names them{meant}")
+        dataset = load_dataset(data / stored)
         if dataset.card.hidden:
             raise DatasetError(f"--public: {name}: is hidden: name a data set that states since when it is public")
         public.append(dataset)
     return public
 
 
-def check_overlap(dataset: Dataset, public: Sequence[Dataset], within: float, allow: bool) -> None:
+def check_overlap(dataset: Dataset, public: Sequence[Dataset], options: PublicFrames) -> None:
     """Prints a line about the frames that `dataset` has in common with each of `public`.
 
     Raises:
-        DatasetError: it has any, and `allow` is False.
+        DatasetError: it has any, and they are not allowed.
     """
-    overlaps = [public_overlap(dataset, each, within) for each in public]
+    overlaps = [public_overlap(dataset, each, options.within) for each in public]
     for overlap in overlaps:
         print(overlap.line)
     for overlap in overlaps:
-        if overlap.n_frames and not allow:
+        if overlap.n_frames and not options.allowed:
             raise DatasetError(
                 f"--public: {overlap.n_frames} of {len(dataset.frames)} frames are in {overlap.public}, too (above): "
                 "leave them out or make others, or say --allow-overlap if it is meant"

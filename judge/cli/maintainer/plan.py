@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import Annotated
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from judge.cli.maintainer.request_options import make_request
-from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
 from judge.cli.output import print_lines
 from judge.evaluation.estimate import DENSITY, CallTime, Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
 from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.workspace import open_workspace
+from sandbox.driver import DriverName
 from submissions.progress import Reporter, duration
 from submissions.records import Record, Submission
 from submissions.tables import plain_table, table_console
@@ -89,14 +87,14 @@ class Forecast(Record):
     skipped_tasks: tuple[str, ...] = ()
 
 
-def plan_command(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions; none for all")] = None,
-    suite: SuiteName = None,
-    task: Tasks = None,
-    gpus: Gpus = "",
-    driver: Drivers = None,
-    skip_missing: SkipMissing = False,
-    as_json: Json = False,
+def run_plan(
+    ids: list[str] | None,
+    suite: str | None,
+    task: list[str] | None,
+    gpus: str,
+    driver: DriverName | None,
+    skip_missing: bool,
+    as_json: bool,
 ) -> None:
     """Estimates what is left to be judged, and how many hours it will take. Runs nothing."""
     request = make_request(ids, suite, task, gpus, driver, skip_missing)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,51 +12,36 @@ from rich.table import Table
 
 from judge.cli.maintainer.request_options import make_request, require_choice
 from judge.cli.options import (
+    AGAIN,
     RETRY_HELD,
-    Drivers,
-    Everything,
-    Gpus,
-    Ids,
-    Json,
-    RetryHeld,
-    SkipMissing,
-    SuiteName,
-    Tasks,
     checked_reason,
 )
 from judge.cli.output import print_json, print_lines
 from judge.config import UsageError
 from judge.evaluation.rejudge import Change, Rejudged, apply, judged_anew, rejudge
 from judge.workspace import open_workspace
+from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import number_text, plain_table, table_console
 
 INTERRUPTED = 130
-AGAIN = "--again"
 
 
-def rejudge_command(
-    ids: Ids = None,
-    everything: Everything = False,
-    suite: SuiteName = None,
-    task: Tasks = None,
-    gpus: Gpus = "",
-    driver: Drivers = None,
-    retry_held: RetryHeld = False,
-    skip_missing: SkipMissing = False,
-    again: Annotated[
-        bool, typer.Option(AGAIN, help="start another round, even if the last one was not applied")
-    ] = False,
-    applied: Annotated[
-        bool, typer.Option("--apply", help="judge nothing: the results of the last round count from now on")
-    ] = False,
-    reason: Annotated[str, typer.Option(help="with --apply: why they count")] = "",
-    as_json: Json = False,
+def run_rejudge(
+    ids: list[str] | None,
+    everything: bool,
+    suite: str | None,
+    task: list[str] | None,
+    gpus: str,
+    driver: DriverName | None,
+    retry_held: bool,
+    skip_missing: bool,
+    again: bool,
+    applied: bool,
+    reason: str,
+    as_json: bool,
 ) -> None:
-    """Judges again what was judged, and shows old and new results. The old ones count until a call with --apply.
-
-    --apply judges nothing: it makes the results count that an earlier call has judged and shown.
-    """
+    """Judges again what was judged, and shows old and new results. The old ones count until a call with --apply."""
     require_choice("rejudge", ids, everything)
     if reason and not applied:
         raise UsageError("--reason goes with --apply: without it nothing changes that needs a reason")

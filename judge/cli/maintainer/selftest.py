@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
 
-from judge.cli.options import Json
 from judge.cli.output import print_json
 from judge.config import UsageError
 from judge.evaluation.host_selftest import run_selftest
@@ -20,17 +18,12 @@ from sandbox.selftest.attack import Attack
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.images import CALCULATOR_IMAGE, remove_images
 from sandbox.selftest.run import AttackResult, hostile_images, selftest
+from tasks.suites.names import did_you_mean, known_name
 
 NOT_HELD = 1
 
 
-def selftest_command(
-    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="run only this attack; not recorded")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="list the attacks, and what each tries")] = False,
-    as_json: Json = False,
-    remove: Annotated[bool, typer.Option("--remove-images", help="only remove the hostile images")] = False,
-    base: Annotated[str, typer.Option(metavar="IMAGE", help="base of the hostile images")] = CALCULATOR_IMAGE,
-) -> None:
+def run_all_attacks(only: list[str] | None, listed: bool, as_json: bool, remove: bool, base: str | None) -> None:
     """Attacks this machine's sandbox with hostile images, and records whether it held. Exit status 1 if it did not."""
     if remove:
         print(f"Removed {remove_images()} images.")
@@ -40,7 +33,7 @@ def selftest_command(
         _print_list(attacks, as_json)
         return
     begin = time.monotonic()
-    results = _run(open_workspace(), attacks if only else None, base, as_json)
+    results = _run(open_workspace(), attacks if only else None, base or CALCULATOR_IMAGE, as_json)
     failed = [result.name for result in results if not result.held]
     if as_json:
         summary = {"passed": not failed, "recorded": not only, "seconds": time.monotonic() - begin}
@@ -57,10 +50,12 @@ def choose(names: Sequence[str]) -> tuple[Attack, ...]:
         UsageError: there is no such attack.
     """
     known = {attack.name: attack for attack in ATTACKS}
+    chosen = []
     for name in names:
-        if name not in known:
-            raise UsageError(f"there is no attack {name!r}: see judge selftest --list")
-    return tuple(known[name] for name in dict.fromkeys(names)) if names else ATTACKS
+        if not (attack := known_name(name, known)):
+            raise UsageError(f"there is no attack {name!r}: see judge selftest --list{did_you_mean(name, known)}")
+        chosen.append(attack)
+    return tuple(known[name] for name in dict.fromkeys(chosen)) if names else ATTACKS
 
 
 def _run(workspace: Workspace, attacks: Sequence[Attack] | None, base: str, quiet: bool) -> tuple[AttackResult, ...]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from judge.cli.options import Json
 from judge.cli.output import print_json, print_lines
 from judge.config import UsageError
 from judge.disclosure.author_view import LOG_WITHHELD
@@ -32,13 +29,7 @@ from tasks.suites.suite import load_suite
 MAX_FAILED, MAX_HELD = 3, 2  # lines of a summary of ten
 
 
-def show_command(
-    id: Annotated[str, typer.Argument(help="submission")],
-    task: Annotated[str | None, typer.Option(help="only this task, with failure costs and errors by part")] = None,
-    details: Annotated[bool, typer.Option("--details", help="also all metrics, and every task that is held")] = False,
-    author: Annotated[bool, typer.Option("--author", help="print exactly what its author may see")] = False,
-    as_json: Json = False,
-) -> None:
+def run_show(id: str, task: str | None, details: bool, author: bool, as_json: bool) -> None:
     """Shows one submission: its image, verdicts and held tasks; with --details or --task its metrics."""
     workspace = open_workspace()
     store = workspace.store

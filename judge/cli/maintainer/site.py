@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from judge.cli.options import Json
 from judge.cli.output import print_done
 from judge.gc_pause import long_lived
 from judge.publishing.build_cache import (
@@ -29,29 +27,13 @@ from judge.records.suite_record import load_unchanged
 from judge.view.earlier_pages import EarlierPages
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
-from submissions.cli.lazy import Lazy, lazy_group
 from tasks.suites.suite import Suite
-
-COMMANDS = {
-    "publish": Lazy(f"{__package__}.site_publish", "publish_command", "Publishes the pages with a signed manifest."),
-    "serve": Lazy(f"{__package__}.site_serve", "serve_command", "Serves the pages to browsers on this machine."),
-}
-app = typer.Typer(cls=lazy_group(COMMANDS), no_args_is_help=True)
 
 LEFT_OUT = 1
 MAX_LINE = 1000
 
 
-@app.command("build")
-def build(
-    suite: Annotated[str | None, typer.Option(help="name, or path of a TOML file")] = None,
-    out: Annotated[Path | None, typer.Option(help="folder to write (default var/site)")] = None,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="exit status 0 even if a broken record was left out")
-    ] = False,
-    anew: Annotated[bool, typer.Option("--anew", help="write every page, even if nothing changed")] = False,
-    as_json: Json = False,
-) -> None:
+def run_build(suite: str | None, out: Path | None, keep_going: bool, anew: bool, as_json: bool) -> None:
     """Writes the pages from the store. Exit status 1 if a broken record was left out."""
     workspace = open_workspace()
     folder = out.absolute() if out else workspace.settings.site_dir

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from typing import Annotated
 
 import typer
 
 from judge.cli.maintainer.site import warn_of_references
-from judge.cli.options import Json, SuiteName
 from judge.cli.output import lines_aside, print_json
 from judge.config import UsageError
 from judge.intake.status import write_statuses
@@ -25,22 +23,8 @@ REFUSED = 1
 MAX_LINE = 1000
 
 
-def publish_command(
-    suite: SuiteName = None,
-    to: Annotated[str | None, typer.Option(help="folder or s3://BUCKET/PREFIX (default var/public)")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="print what would be published, and write nothing")
-    ] = False,
-    anew: Annotated[
-        bool, typer.Option("--anew", help="upload all published files again, even if the bucket seems to have them")
-    ] = False,
-    files: Annotated[bool, typer.Option("--files", help="with --dry-run: list the files by name")] = False,
-    as_json: Json = False,
-) -> None:
-    """Publishes the pages with a signed manifest. Every result must be signed, and its sandbox proven by a selftest.
-
-    Exit status 1, and nothing is written, if one is not. The last lines are then the reasons, and nothing else.
-    """
+def run_publish(suite: str | None, to: str | None, dry_run: bool, anew: bool, files: bool, as_json: bool) -> None:
+    """Publishes the pages with a signed manifest. Every result must be signed, and its sandbox proven by a selftest."""
     if files and not dry_run:
         raise UsageError("--files goes with --dry-run: judge site publish --dry-run --files")
     settings = published_to(open_workspace().settings, to)

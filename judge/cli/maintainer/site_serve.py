@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-from typing import Annotated
-
 import typer
 
 from judge.config import ConfigError, load_settings
+from judge.publishing.local_server import LOOPBACK, site_server
 
-LOOPBACK = "127.0.0.1"
 
-
-def serve_command(port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8000) -> None:
+def run_serve(port: int) -> None:
     """Serves the pages to browsers on this machine. Ctrl-C ends it."""
     folder = load_settings().site_dir
     if not (folder / "index.html").exists():
         raise ConfigError(f"there are no pages in {folder}: judge site build")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
     try:
-        server = http.server.ThreadingHTTPServer((LOOPBACK, port), handler)
+        server = site_server(folder, port)
     except OSError as error:
         raise ConfigError(f"port {port} cannot be used ({error.strerror}): give another one with --port") from None
     with server:

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
 
-import typer
 from rich.filesize import decimal
 
 from judge.audit.store_digest import digest_lines, digest_of
-from judge.cli.options import Json
 from judge.cli.output import print_json, print_lines
-from judge.config import Retention
+from judge.config import DEFAULT_DAYS, Retention
 from judge.upkeep.gc_machine import EngineImages, engine_images
-from judge.upkeep.retention import DAY_S, DEFAULT_DAYS, Sort
+from judge.upkeep.retention import DAY_S, Sort
 from judge.upkeep.usage import Usage, read_usage
 from judge.workspace import open_workspace
 from sandbox.verdict import JudgeFault
 from submissions.tables import plain_table, table_console
 
-app = typer.Typer(no_args_is_help=True)
 
-
-@app.command("digest")
-def digest(
-    lines: Annotated[bool, typer.Option("--lines", help="also print the hashed lines, one for each result")] = False,
-    as_json: Json = False,
-) -> None:
+def run_digest(lines: bool, as_json: bool) -> None:
     """Prints one hash of all results that count. Kills and retries on the way to them do not change it."""
     result_lines = digest_lines(open_workspace().store)
     if as_json:
@@ -38,8 +29,7 @@ def digest(
     print(f"{digest_of(result_lines)}  {len(result_lines)} results")
 
 
-@app.command("usage")
-def usage(as_json: Json = False) -> None:
+def run_usage(as_json: bool) -> None:
     """Prints number, bytes and age of each sort of file, and what `judge gc` removes by the retention policy."""
     workspace = open_workspace()
     found, now = read_usage(workspace), time.time()

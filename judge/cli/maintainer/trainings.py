@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from judge.audit.kept_models import KeptTraining, kept_trainings
 from judge.cli.maintainer.request_options import make_request
-from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
 from judge.cli.output import print_json
 from judge.workspace import open_workspace
+from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
 
@@ -20,15 +18,15 @@ SHORT = 12  # digits of a hash that a table shows
 SAME = 1e-4  # eV and eV/Å: what another order of sums changes in single precision
 
 
-def trainings_command(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions; none for all")] = None,
-    suite: SuiteName = None,
-    task: Tasks = None,
-    gpus: Gpus = "",
-    driver: Drivers = None,
-    skip_missing: SkipMissing = False,
-    ask_again: Annotated[bool, typer.Option("--ask-again", help="ask each kept model once more, and compare")] = False,
-    as_json: Json = False,
+def run_trainings(
+    ids: list[str] | None,
+    suite: str | None,
+    task: list[str] | None,
+    gpus: str,
+    driver: DriverName | None,
+    skip_missing: bool,
+    ask_again: bool,
+    as_json: bool,
 ) -> None:
     """Lists trainings and their kept models. Stores nothing. Exit status 1 if a model answers differently."""
     request = make_request(ids, suite, task, gpus, driver, skip_missing)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
 
 from judge.audit.verify_published import PublicationCheck, check_published
 from judge.audit.verify_results import SubmissionCheck, VerificationContext, check_submission
 from judge.cli.maintainer.request_options import require_choice
-from judge.cli.options import Everything, Ids, Json, SkipMissing, SuiteName
 from judge.cli.output import print_json
 from judge.evaluation.current_results import current_results
 from judge.evaluation.request import choose_id
@@ -29,20 +27,15 @@ REMOVED = "observations were removed by the retention policy"
 MAX_LINE = 1000
 
 
-def verify_command(
-    ids: Ids = None,
-    everything: Everything = False,
-    suite: SuiteName = None,
-    trust: Annotated[
-        list[str] | None, typer.Option(metavar="KEY", help="also trust this public key; may be repeated")
-    ] = None,
-    skip_missing: SkipMissing = False,
-    as_json: Json = False,
+def run_verify(
+    ids: list[str] | None,
+    everything: bool,
+    suite: str | None,
+    trust: list[str] | None,
+    skip_missing: bool,
+    as_json: bool,
 ) -> None:
-    """Measures every result again from its observation; checks what was published.
-
-    Starts no container. Exit status 1 if a check fails; the last line names the first failure.
-    """
+    """Measures every result again from its observation; checks what was published."""
     require_choice("verify", ids, everything)
     workspace = open_workspace()
     settings, store = workspace.settings, workspace.store

@@ -5,13 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 
-from judge.cli.options import AsPublished, Json, SuiteName
 from judge.cli.output import print_lines, print_scores_json
 from judge.config import UsageError
 from judge.evaluation.current_results import current_results
@@ -31,19 +28,10 @@ MAX_SCORES = 7  # in a summary of ten lines
 _BY_OPTION = {score.option: score for score in SCORES.values()}
 
 
-def explain_command(
-    id: Annotated[str, typer.Argument(help="submission")],
-    suite: SuiteName = None,
-    score: Annotated[str | None, typer.Option(help="only this one: force-field, property, efficiency …")] = None,
-    depth: Annotated[int | None, typer.Option(min=0, help="number of levels shown below each score")] = None,
-    details: Annotated[bool, typer.Option("--details", help="show how every score was computed")] = False,
-    as_published: AsPublished = False,
-    as_json: Json = False,
+def run_explain(
+    id: str, suite: str | None, score: str | None, depth: int | None, details: bool, as_published: bool, as_json: bool
 ) -> None:
-    """Shows the scores of a submission. With --details, --score or --depth also how they were computed.
-
-    That is: weights, baselines, failures, formulas and their sources.
-    """
+    """Shows the scores of a submission. With --details, --score or --depth also how they were computed."""
     workspace = open_workspace()
     submission = choose_submissions(read_submissions(workspace.store), [id])[0]
     board = board_for_command(workspace, suite)

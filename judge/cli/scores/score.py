@@ -6,17 +6,11 @@ import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.markup import escape
 
 from judge.cli.json_input import read_json
-from judge.cli.options import Json
 from judge.cli.output import finite, print_scores_json
-from judge.cli.scores.score_files import ml_peg_command, mlipaudit_command
-from judge.cli.scores.score_matbench import matbench_command
-from judge.cli.scores.score_suite import suite_command
 from judge.config import UsageError
 from scoring import Release, Term, load_release, packaged_releases
 from scoring.lambench.published import TableModel, rounded, score_published
@@ -24,28 +18,8 @@ from scoring.lambench.published_config import Read, release_from_config
 from scoring.names import EFFICIENCY, FORCE_FIELD, INSTABILITY, LAMBENCH, PROPERTY_ERROR, SCORES, Variant, of_scheme
 from submissions.tables import plain_table, table_console
 
-app = typer.Typer(no_args_is_help=True)
-app.command("suite")(suite_command)
-app.command("ml-peg")(ml_peg_command)
-app.command("mlipaudit")(mlipaudit_command)
-app.command("matbench")(matbench_command)
 
-
-@app.command("lambench")
-def lambench(
-    raw: Annotated[
-        Path, typer.Argument(metavar="RAW.JSON", help="LAMBench's results.json: published metrics by model")
-    ],
-    config: Annotated[Path | None, typer.Option(metavar="CONFIG.JSON", help="formula of the release")] = None,
-    release: Annotated[str | None, typer.Option(help="a packaged release, instead of --config")] = None,
-    corrected: Annotated[
-        bool,
-        typer.Option(
-            "--corrected", help="by this judge's rules: a failure never helps, and what is missing counts as worst"
-        ),
-    ] = False,
-    as_json: Json = False,
-) -> None:
+def run_lambench(raw: Path, config: Path | None, release: str | None, corrected: bool, as_json: bool) -> None:
     """Computes scores from LAMBench's published metrics, by the rules of a release, or corrected."""
     if (config is None) == (release is None):
         known = ", ".join(name for name in packaged_releases() if name != "corrected")

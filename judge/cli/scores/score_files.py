@@ -7,14 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from rich.markup import escape
 
 from judge.cli.json_input import read_text
-from judge.cli.options import AsPublished, Json
 from judge.cli.output import print_scores_json
 from judge.cli.scores.explain import ALL_LEVELS, print_tree
 from judge.cli.scores.score_files_input import MlipAuditFile, MlipAuditModel, MlPegFile, MlPegModel, read_table
@@ -23,7 +20,7 @@ from scoring import RawMetric, ScoringError, Term, as_data
 from scoring.ml_peg import Mismatch, MlPegFacts, load_facts, mismatches, ml_peg_score, parse_facts
 from scoring.mlipaudit import Measured as MeasuredItems
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_score, parse_mlipaudit
-from scoring.names import MLIPAUDIT, Variant
+from scoring.names import Variant
 from scoring.ranking import ranks
 from submissions.tables import number_text, plain_table, table_console
 
@@ -61,17 +58,8 @@ class _Board:
     notes: Sequence[str] = ()
 
 
-FactsFile = Annotated[Path | None, typer.Option("--facts", metavar="FILE.TOML", help="instead of the packaged facts")]
-Explain = Annotated[str | None, typer.Option(metavar="MODEL", help="show how this model's scores were computed")]
-
-
-def ml_peg_command(
-    metrics: Annotated[Path, typer.Argument(metavar="METRICS.JSON", help="metrics by model and benchmark")],
-    facts: FactsFile = None,
-    preset: Annotated[str, typer.Option(metavar="NAME", help="weights of the facts' preset of that name")] = "",
-    as_published: AsPublished = False,
-    as_json: Json = False,
-    explain: Explain = None,
+def run_ml_peg(
+    metrics: Path, facts: Path | None, preset: str, as_published: bool, as_json: bool, explain: str | None
 ) -> None:
     """Computes ML-PEG scores of metrics in a file. A missing metric counts 0; a second score counts it as 1."""
     stated = parse_facts(read_text(facts), facts.name) if facts else load_facts()
@@ -94,13 +82,8 @@ def ml_peg_command(
     _show(board, metrics, explain, as_json)
 
 
-def mlipaudit_command(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS.JSON", help="values of items by model and benchmark")],
-    facts: FactsFile = None,
-    release: Annotated[str, typer.Option(metavar="NAME", help="a packaged release: mlipaudit-0.1.8")] = MLIPAUDIT,
-    as_published: AsPublished = False,
-    as_json: Json = False,
-    explain: Explain = None,
+def run_mlipaudit(
+    results: Path, facts: Path | None, release: str, as_published: bool, as_json: bool, explain: str | None
 ) -> None:
     """Computes MLIPAudit scores of results in a file: over all benchmarks, and over the compatible ones."""
     stated = parse_mlipaudit(read_text(facts), facts.name) if facts else load_mlipaudit(release)

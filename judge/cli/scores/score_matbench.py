@@ -6,17 +6,13 @@ import csv
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from rich.markup import escape
 
 from judge.cli.json_input import read_text
-from judge.cli.options import AsPublished, Json
 from judge.cli.output import print_scores_json
 from judge.cli.scores.explain import ALL_LEVELS, print_tree
-from judge.cli.scores.score_files import Explain
 from judge.cli.scores.score_files_input import MatbenchFile, MatbenchModel, read_table
 from judge.config import UsageError
 from scoring import RawMetric, ScoringError, Term, as_data
@@ -30,12 +26,7 @@ UNIQUE, RMSD = "unique_prototype", "rmsd"
 WORDS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def matbench_command(
-    metrics: Annotated[Path, typer.Argument(metavar="METRICS.JSON", help="metrics by model and score")],
-    as_published: AsPublished = False,
-    as_json: Json = False,
-    explain: Explain = None,
-) -> None:
+def run_matbench(metrics: Path, as_published: bool, as_json: bool, explain: str | None) -> None:
     """Computes CPS, CDS and CMDS of metrics in a file. A missing metric counts 0, or leaves no score as published."""
     facts = load_matbench()
     variant = Variant.AS_PUBLISHED if as_published else Variant.CORRECTED

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
-import typer
 from rich.markup import escape
 
-from judge.cli.options import Json, SuiteName
 from judge.cli.output import finite, print_scores_json
 from judge.cli.scores.explain import board_for_command, scores_of, value_text
 from judge.ranking.leaderboard import Leaderboard, Row
@@ -23,13 +20,7 @@ DIGITS = 3
 _SCORES = {score.option: score for score in SCORES.values()}
 
 
-def suite_command(
-    suite: SuiteName = None,
-    as_published: Annotated[
-        bool, typer.Option("--as-published", help="by each scheme's own rules, instead of the corrected ones")
-    ] = False,
-    as_json: Json = False,
-) -> None:
+def run_suite(suite: str | None, as_published: bool, as_json: bool) -> None:
     """Prints scores of the judged submissions by every scheme: 95 % intervals, ranks, and how far ranks would move."""
     workspace = open_workspace()
     board = board_for_command(workspace, suite)

@@ -13,8 +13,8 @@ from ase.calculators.singlepoint import SinglePointCalculator
 from ase.io import write
 from typer.testing import CliRunner
 
+from judge.cli.commands.data import app
 from judge.cli.main import explain
-from judge.cli.maintainer.data import app
 from tasks.datasets.dataset import Dataset, load_dataset
 from tests.world.small_data import labelled
 from tests.world.world import World

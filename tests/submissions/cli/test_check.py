@@ -29,10 +29,10 @@ from submissions.preflight.measured_properties import (
     parameters_differ,
 )
 from submissions.preflight.probes import public_structures
-from submissions.preflight.receipt import RECEIPT_FILE
 from submissions.preflight.table import preflight_table
 from submissions.records import Check, ModelCard, PreflightReport
 from submissions.requests import Receipt
+from submissions.settings import RECEIPT_FILE
 
 EMT = "from ase.calculators.emt import EMT\n\n\ndef make_calculator(device, domain=None):\n    return EMT()\n"
 
