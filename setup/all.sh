@@ -3,14 +3,15 @@
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
-setup/engine.sh & engine=$! # Docker and .venv can be installed at the same time
+# Docker, the base image's files and .venv can be installed at the same time.
+setup/engine.sh & engine=$!
+[ "${LAMBENCH_NO_DOCKER:-}" != "" ] || setup/base-image.sh archive & archive=$!
 setup/python.sh
-wait "$engine" || exit $?
+rc=0; wait "$engine" || rc=$?
+wait "$archive" || true # base-image.sh tries again, and prints the reason
+[ "$rc" = 0 ] || exit "$rc"
 
 setup/base-image.sh & base=$!
-# Wheels are downloaded while the base image is made. If this fails, images.sh tries again and prints the reason.
-requirements=()
-for name in calculator "${EXAMPLES[@]}"; do requirements+=("submissions/examples/$name/requirements.txt"); done
-"$PY" -m judge.demo wheels "${requirements[@]}" >/dev/null 2>&1 || true
+download_wheels # while the base image is made
 wait "$base"
 setup/images.sh

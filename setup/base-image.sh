@@ -6,22 +6,11 @@ IMAGE=lambench/base:latest
 
 exec 8>"$CACHE/base.lock"
 flock 8
-if [ "${BASE_IMAGE:-}" = "" ]; then
-    [ "$("$PY" setup/engine.py id "$IMAGE")" = "" ] || exit 0
-fi
-pull() { timeout "$1" "$PY" setup/engine.py pull "$2" >/dev/null 2>&1; }
-
-if [ "${BASE_IMAGE:-}" != "" ]; then
-    [ "$("$PY" setup/engine.py id "$BASE_IMAGE")" != "" ] || pull 600 "$BASE_IMAGE" || stop "cannot pull BASE_IMAGE=$BASE_IMAGE"
-    exec "$PY" setup/engine.py tag "$BASE_IMAGE" "$IMAGE"
-fi
 packages=python3,python3-venv,ca-certificates,libgomp1 # libgomp1 is OpenMP, which many wheels need from the system
 tar=$CACHE/base-$(uname -m)-$(printf %s "$packages" | hash_of | cut -c1-8).tar
-if ! [ -f "$tar" ]; then
-    say "Base image: trying a registry (python:3.11-slim)"
-    if pull 90 python:3.11-slim; then
-        exec "$PY" setup/engine.py tag python:3.11-slim "$IMAGE"
-    fi
+
+# The files of the image, from this machine's Debian mirror.
+make_archive() {
     say "Base image: no registry can be reached; making one from this machine's Debian mirror (about a minute)"
     [ "$(id -u)" = 0 ] || stop "debootstrap needs root; or name a local image: BASE_IMAGE=…"
     command -v debootstrap >/dev/null || apt_install debootstrap || stop "cannot install debootstrap"
@@ -39,5 +28,28 @@ if ! [ -f "$tar" ]; then
     rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/*.log
     tar -C "$root" --exclude=./dev/\* -cf "$tar.new" .
     mv "$tar.new" "$tar"
+}
+
+if [ "${1:-}" = archive ]; then # while the engine is installed: it is needed only if no registry answers
+    [ "${BASE_IMAGE:-}" = "" ] && ! [ -f "$tar" ] && [ "$(id -u)" = 0 ] || exit 0
+    ! timeout 5 bash -c '</dev/tcp/registry-1.docker.io/443' 2>/dev/null || exit 0
+    make_archive
+    exit 0
+fi
+if [ "${BASE_IMAGE:-}" = "" ]; then
+    [ "$("$PY" setup/engine.py id "$IMAGE")" = "" ] || exit 0
+fi
+pull() { timeout "$1" "$PY" setup/engine.py pull "$2" >/dev/null 2>&1; }
+
+if [ "${BASE_IMAGE:-}" != "" ]; then
+    [ "$("$PY" setup/engine.py id "$BASE_IMAGE")" != "" ] || pull 600 "$BASE_IMAGE" || stop "cannot pull BASE_IMAGE=$BASE_IMAGE"
+    exec "$PY" setup/engine.py tag "$BASE_IMAGE" "$IMAGE"
+fi
+if ! [ -f "$tar" ]; then
+    say "Base image: trying a registry (python:3.11-slim)"
+    if pull 90 python:3.11-slim; then
+        exec "$PY" setup/engine.py tag python:3.11-slim "$IMAGE"
+    fi
+    make_archive
 fi
 "$PY" setup/engine.py import "$tar" "$IMAGE"

@@ -31,3 +31,10 @@ apt_install() {
     quietly "${alone[@]}" apt-get update -q && DEBIAN_FRONTEND=noninteractive \
         quietly "${alone[@]}" apt-get install -y -q --no-install-recommends "$@"
 }
+
+# Downloads the wheels of the examples. If this fails, the build of the images tries again and prints the reason.
+download_wheels() {
+    local name requirements=()
+    for name in calculator "${EXAMPLES[@]}"; do requirements+=("submissions/examples/$name/requirements.txt"); done
+    "$PY" -m judge.demo wheels "${requirements[@]}" >/dev/null 2>&1 || true
+}

@@ -3,9 +3,13 @@
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
-setup/engine.sh & engine=$! # Docker and .venv can be installed at the same time
+# Docker, the base image's files and .venv can be installed at the same time.
+setup/engine.sh & engine=$!
+[ "${LAMBENCH_NO_DOCKER:-}" != "" ] || setup/base-image.sh archive & archive=$!
 DEVELOPMENT=no setup/python.sh
+download_wheels &
 rc=0; wait "$engine" || rc=$?
+wait "$archive" || true # base-image.sh tries again, and prints the reason
 case $rc in
 0) setup/base-image.sh ;;
 "$NO_DOCKER") set -- --driver process "$@" ;;

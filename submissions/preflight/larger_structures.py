@@ -14,7 +14,7 @@ from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Float, Frames
 
 LARGEST = 1024  # atoms
-LONGEST_S = 5.0  # expected time of a call
+LONGEST_S = 2.0  # expected time of a call; all calls of a slow model then take about fifteen seconds
 GAP = 2.4  # Å, between the nuclei of neighbouring molecules
 GAP_IN_LIQUID = 2.0  # Å; then acetic acid has about its density, 0.08 atoms/Å³
 

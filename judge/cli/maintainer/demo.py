@@ -146,7 +146,7 @@ class Demonstration:
             self.exit_status = 1
             self._say(f"{card.name} is left out: it did not pass the preflight ({outcome.verdict}). {outcome.sentence}")
             if outcome.private:
-                self._say(outcome.private.strip().splitlines()[-1])
+                self._say(outcome.private.strip().splitlines()[0])
             return None
         submission = make_submission("", card, image, outcome.value)
         store_submission(store, submission, outcome.private)

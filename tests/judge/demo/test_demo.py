@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
@@ -65,6 +65,17 @@ def test_a_model_is_submitted_once_and_judged_and_the_page_is_there(world: World
     assert id in (world.settings.site_dir / "index.html").read_text()
     results = [key for key in world.store.list(f"results/{id}/") if key.endswith(".json")]
     assert len(results) == len(load_suite(SUITE).tasks)
+
+
+def test_a_model_that_fails_its_preflight_is_left_out_and_named(world: World, tmp_path: Path) -> None:
+    (tmp_path / "calculator.py").write_text("raise RuntimeError('no weights')\n")
+    text = StringIO()
+    demo = Demonstration(world.workspace, Console(file=text, width=200), SUITE, "process")
+    assert demo.submit("emt", f"{tmp_path}?python={sys.executable}") is None
+    demo.judge([])
+    assert demo.exit_status == 1
+    assert "EMT is left out: it did not pass the preflight" in text.getvalue()
+    assert "no weights" in text.getvalue()
 
 
 def test_anyone_may_read_the_files_of_an_image_whatever_the_umask_was(tmp_path: Path) -> None:
