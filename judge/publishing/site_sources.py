@@ -11,6 +11,7 @@ from judge.config import JudgeSettings
 from judge.disclosure.public_learning import learns
 from judge.disclosure.redaction import is_public, read_cards
 from judge.publishing.stored_choices import choice_cache, stored_choices
+from judge.publishing.stored_structures import StoredStructures
 from judge.publishing.stored_trajectories import StoredTrajectories
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import items_key, load_items
@@ -62,7 +63,8 @@ def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
     if sources.data is None:
         return with_items
     runs = StoredTrajectories(store, sources.data)
-    return replace(with_items, trajectories=runs, backbones=runs.backbones)
+    read = StoredStructures(store, sources.data)
+    return replace(with_items, trajectories=runs, backbones=runs.backbones, item_table=read.items, dataset=read.dataset)
 
 
 def _has_curves(task: Task) -> bool:

@@ -12,6 +12,7 @@ from judge.records.cache_file import CacheFile
 from judge.records.manifest import Manifest
 from scoring.choice import TaskSums
 from tasks.datasets.card import Card
+from tasks.datasets.dataset import Dataset
 from tasks.metrics.measurement import Items
 from tasks.trajectories.dihedral_outliers import BackboneMap
 from tasks.trajectories.trajectory import Trajectory
@@ -33,6 +34,8 @@ class Sources:
         backbones: the dihedrals of proteins in such a run; empty if they cannot be read.
         choices: reads the public error sums by groups of items, for the chooser.
         choice_cache: of these sums; None: they are computed anew.
+        item_table: the items of a task of a submission; None if they cannot be read. Unlike `items`, of every kind.
+        dataset: the data set of a task's result; None if it cannot be read, or if it changed since.
         now: the time of this publication; None if the pages are not published, and then they have no date.
         site_url: the address of the site, ending in a slash; empty if it is not known.
     """
@@ -48,5 +51,7 @@ class Sources:
     backbones: Callable[[TaskLine, str], Sequence[BackboneMap]] = lambda line, run: ()
     choices: Callable[[], tuple[TaskSums, ...]] = tuple
     choice_cache: CacheFile | None = None
+    item_table: Callable[[TaskLine], Items | None] = lambda line: None
+    dataset: Callable[[TaskLine], Dataset | None] = lambda line: None
     now: datetime | None = None
     site_url: str = ""

@@ -1,10 +1,10 @@
-// Links to files of runs open a view below their table. Without a script they lead to the files.
+// Links to files of runs and structures open a view below their table. Without a script they lead to the files.
 
 import { element } from "./element.js";
 import { ramachandran } from "./ramachandran.js";
-import { viewer } from "./trajectory_viewer.js";
+import { structureViewer, trajectoryViewer } from "./trajectory_viewer.js";
 
-const views = { trajectory: viewer, ramachandran };
+const views = { trajectory: trajectoryViewer, structure: structureViewer, ramachandran };
 
 let last = 0; // number of the last link: a file that arrives later than the next one is not shown
 

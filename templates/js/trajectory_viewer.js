@@ -1,7 +1,7 @@
-// A viewer of a trajectory on a canvas: turn, zoom, play. A library for molecules would be larger than the rest of the
-// site, and makes code from text, which the Content-Security-Policy refuses.
+// A viewer of structures on a canvas: turn, zoom, play. docs/leaderboard.md says which libraries were looked at.
 
 import { element, setText } from "./element.js";
+import { plain } from "./plain.js";
 import { bondsOf, cornersOf, extent, partsOf, pointsOf, turned } from "./trajectory_scene.js";
 
 const TURN = 0.12; // rad a key
@@ -9,7 +9,9 @@ const DRAG = 0.01; // rad a pixel
 const ZOOM = 1.15;
 const FRAME_MS = 80;
 const ATOM = 0.45; // of the covalent radius
-const KEYS = "Drag or use the arrow keys to turn; + and − zoom; Space plays; , and . go back and forth.";
+const STRUCTURE_MS = 700;
+const KEYS = "Drag or use the arrow keys to turn; + and − zoom.";
+const PLAY_KEYS = "Space plays; , and . go back and forth.";
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -59,43 +61,78 @@ function legendOf(elements) {
 }
 
 /** A figure with the trajectory of a file of judge/pages/tasks/trajectories.py. */
-export function viewer(title, { per_angstrom: perAngstrom, elements, symbols, times_ps: times, cells, positions }) {
-  const radii = symbols.map((symbol) => elements[symbol].radius);
-  const sizes = radii.map((length) => ATOM * length);
-  const colours = symbols.map((symbol) => elements[symbol].colour);
-  const cornersAt = (frame) => cornersOf(pointsOf(cells[frame], perAngstrom));
-  const { centre, radius } = extent([...pointsOf(positions[0], perAngstrom), ...cornersAt(0)]);
+export function trajectoryViewer(title, { per_angstrom: perAngstrom, elements, symbols, times_ps: times, cells, positions }) {
+  const frames = times.map((_, frame) => ({
+    symbols,
+    get points() { return pointsOf(positions[frame], perAngstrom); },
+    get corners() { return cornersOf(pointsOf(cells[frame], perAngstrom)); },
+  }));
+  const first = extent([...frames[0].points, ...frames[0].corners]); // the view stays where it is
+  return viewer(title, "trajectory", elements, frames, {
+    heading: "h4",
+    frameMs: FRAME_MS,
+    extentAt: () => first,
+    place: (frame) => `${times[frame]} ps`,
+    progress: (frame) => `${times[frame]} of ${times.at(-1)} ps`,
+    sentence: (frame) => `frame ${frame + 1} of ${times.length}, at ${times[frame]} ps`,
+  });
+}
+
+/** A figure with the structures of a file of judge/pages/tasks/worst_structures.py. */
+export function structureViewer(title, { per_angstrom: perAngstrom, elements, structures }) {
+  const frames = structures.map(({ symbols, positions, cell }) => ({
+    symbols,
+    points: pointsOf(positions, perAngstrom),
+    corners: cornersOf(pointsOf(cell, perAngstrom)),
+  }));
+  const extents = frames.map(({ points, corners }) => extent([...points, ...corners]));
+  const radius = Math.max(...extents.map((each) => each.radius)); // one scale for all of them
+  const name = (frame) => plain(structures[frame].name);
+  return viewer(title, "structure", elements, frames, {
+    heading: "h3",
+    frameMs: STRUCTURE_MS,
+    extentAt: (frame) => ({ ...extents[frame], radius }),
+    place: name,
+    progress: (frame) => `${frame + 1} of ${frames.length}: ${name(frame)}`,
+    sentence: (frame) => (frames.length > 1 ? `structure ${frame + 1} of ${frames.length}, ${name(frame)}` : name(frame)),
+  });
+}
+
+/** A figure with frames, {symbols, points, corners} each; `texts` has their extents and words about them. */
+function viewer(title, kind, elements, frames, texts) {
   const view = { across: 0.5, down: 0.35, zoom: 1, frame: 0 };
+  const last = frames.length - 1;
   let timer = null;
   let scene = null; // of the frame
 
   const status = element("p", { class: "aside", role: "status" });
-  const keys = element("p", { class: "aside", id: "viewer-keys" }, KEYS);
-  const canvas = element("canvas", { "tabindex": 0, "role": "application", "aria-roledescription": "trajectory", "aria-label": title, "aria-describedby": keys.id });
+  const keys = element("p", { class: "aside", id: "viewer-keys" }, last ? `${KEYS} ${PLAY_KEYS}` : KEYS);
+  const canvas = element("canvas", { "tabindex": 0, "role": "application", "aria-roledescription": kind, "aria-label": title, "aria-describedby": keys.id });
   const play = element("button", { type: "button" }, "Play");
-  const slider = element("input", { type: "range", min: 0, max: times.length - 1, step: 1, value: 0, "aria-label": "Frame" });
-  const time = element("output");
+  const slider = element("input", { type: "range", min: 0, max: last, step: 1, value: 0, "aria-label": "Frame" });
+  const place = element("output");
 
   const bonded = ({ bonds }) => `${bonds.length} ${bonds.length === 1 ? "bond" : "bonds"}`;
 
   function draw() {
+    const { centre, radius } = texts.extentAt(view.frame);
     const atoms = turned(scene.points, centre, view);
-    const parts = partsOf(atoms, scene.bonds, turned(scene.corners, centre, view), sizes);
+    const parts = partsOf(atoms, scene.bonds, turned(scene.corners, centre, view), scene.sizes);
     const scale = (view.zoom * Math.min(canvas.clientWidth, canvas.clientHeight)) / (2 * radius);
-    paint(canvas, parts, { scale, reach: radius, colours, sizes });
+    paint(canvas, parts, { scale, reach: radius, colours: scene.colours, sizes: scene.sizes });
   }
 
   function show(frame) {
-    view.frame = Math.min(Math.max(frame, 0), times.length - 1);
-    const points = pointsOf(positions[view.frame], perAngstrom);
-    scene = { points, bonds: bondsOf(points, radii), corners: cornersAt(view.frame) };
+    view.frame = Math.min(Math.max(frame, 0), last);
+    const { symbols, points, corners } = frames[view.frame];
+    const radii = symbols.map((symbol) => elements[symbol].radius);
+    const sizes = radii.map((length) => ATOM * length);
+    const colours = symbols.map((symbol) => elements[symbol].colour);
+    scene = { points, corners, bonds: bondsOf(points, radii), sizes, colours };
     slider.value = view.frame;
-    slider.setAttribute("aria-valuetext", `${times[view.frame]} ps`);
-    setText(time, `${times[view.frame]} of ${times.at(-1)} ps`);
-    if (timer === null) {
-      const frames = `frame ${view.frame + 1} of ${times.length}, at ${times[view.frame]} ps`;
-      setText(status, `${composition(symbols)}; ${frames}; ${bonded(scene)} by distance.`);
-    }
+    slider.setAttribute("aria-valuetext", texts.place(view.frame));
+    setText(place, texts.progress(view.frame));
+    if (timer === null) setText(status, `${composition(symbols)}; ${texts.sentence(view.frame)}; ${bonded(scene)} by distance.`);
     draw();
   }
 
@@ -108,13 +145,14 @@ export function viewer(title, { per_angstrom: perAngstrom, elements, symbols, ti
 
   function playOrPause() {
     if (timer !== null) return pause();
-    if (view.frame === times.length - 1) view.frame = -1;
+    if (!last) return;
+    if (view.frame === last) view.frame = -1;
     setText(play, "Pause");
     timer = setInterval(() => {
-      if (!canvas.isConnected) return clearInterval(timer); // another trajectory is shown
-      if (view.frame >= times.length - 1) return pause();
+      if (!canvas.isConnected) return clearInterval(timer); // another view is shown
+      if (view.frame >= last) return pause();
       show(view.frame + 1);
-    }, FRAME_MS);
+    }, texts.frameMs);
   }
 
   function turn(across, down) {
@@ -153,7 +191,7 @@ export function viewer(title, { per_angstrom: perAngstrom, elements, symbols, ti
   dark.addEventListener("change", draw);
   new ResizeObserver(() => show(view.frame)).observe(canvas); // also draws it first
 
-  const caption = element("figcaption", {}, element("h4", {}, title));
-  const controls = element("div", { class: "controls" }, play, slider, time);
-  return element("figure", { class: "viewer" }, caption, canvas, controls, element("p", { class: "legend" }, ...legendOf(elements)), status, keys);
+  const caption = element("figcaption", {}, element(texts.heading, {}, title));
+  const controls = last ? [element("div", { class: "controls" }, play, slider, place)] : [];
+  return element("figure", { class: "viewer" }, caption, canvas, ...controls, element("p", { class: "legend" }, ...legendOf(elements)), status, keys);
 }

@@ -14,6 +14,7 @@ from judge.pages.tasks.run_figures import run_figures
 from judge.pages.tasks.task_card import data_set, known_labels, overlap, task_parameters
 from judge.pages.tasks.task_ranking import Shares, ranking
 from judge.pages.tasks.task_rows import ranking_rows
+from judge.pages.tasks.worst_structures import worst_structures
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.ranking.references import COMPOSITION_ONLY
 from judge.view import formatting
@@ -88,6 +89,7 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
     ranked = ranking(board, index, shares, names, lower=column is None or column.lower_is_better)
     groups = trained_alone(ranked)
     runs = run_figures(frame, task, groups)
+    worst = worst_structures(frame, task, groups, names)
     page = frame.draw(
         "task.html",
         task_page(task.name),
@@ -105,6 +107,7 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
         equals=_equal_references(board, index),
         elements=elements_figure(frame, task.name),
         runs=runs,
+        worst=worst,
         score_lines=_score_lines(board, task, shares),
         leader=_leader(board),
         references=_references(frame, task, key),
@@ -115,7 +118,7 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
         task_page=task_page,
         ranking_rows=ranking_rows,
     )
-    return {task_page(task.name): page, **runs.trajectories.files, **runs.ramachandran.files}
+    return {task_page(task.name): page, **runs.trajectories.files, **runs.ramachandran.files, **worst.files}
 
 
 def _scored(task: Task, shares: Shares) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def packed(trajectory: PublicTrajectory) -> bytes:
     n_frames = len(trajectory.times_ps)
     content = {
         "per_angstrom": PER_ANGSTROM,
-        "elements": {symbol: _look(symbol) for symbol in sorted(set(trajectory.symbols))},
+        "elements": {symbol: element_look(symbol) for symbol in sorted(set(trajectory.symbols))},
         "symbols": trajectory.symbols,
         "times_ps": trajectory.times_ps,
         "cells": trajectory.cells.reshape(n_frames, -1).tolist(),
@@ -36,7 +36,7 @@ def packed(trajectory: PublicTrajectory) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def _look(symbol: str) -> dict[str, object]:
+def element_look(symbol: str) -> dict[str, object]:
     """The covalent radius [Å] of an element, and its usual colour."""
     number = atomic_numbers[symbol]
     colours = jmol_colors[min(number, len(jmol_colors) - 1)]
