@@ -18,8 +18,9 @@ from typing import Annotated
 import typer
 
 from judge.gc_pause import end_process
-from submissions.cli.entry import HELP, Debug, Quiet, take_common, version_of
+from submissions.cli.entry import EVERYWHERE, HELP, Debug, Quiet, take_common, version_of
 from submissions.cli.lazy import Lazy, lazy_group
+from submissions.cli.usage_errors import run
 
 USAGE, MACHINE_FAULT, INTERRUPTED = 2, 3, 130
 _USAGE_ERRORS = {
@@ -116,7 +117,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)  # a service manager's stop has the effect of Ctrl-C
     sys.argv[1:], debug = take_common(sys.argv[1:])
     try:
-        app()
+        run(app, "judge", EVERYWHERE)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:  # at the very top: a person reads one line

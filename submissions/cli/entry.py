@@ -13,6 +13,8 @@ HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 """For `context_settings` of the uppermost group; its subcommands inherit it."""
 
 DEBUG, SILENT = "--debug", "--quiet"
+EVERYWHERE = (DEBUG, SILENT)
+"""Options that may stand anywhere."""
 
 Debug = Annotated[bool, typer.Option(DEBUG, help="show the traceback of an error")]
 Quiet = Annotated[bool, typer.Option(SILENT, help="print results and problems only, no progress")]

@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from submissions.cli.entry import HELP, Debug, Quiet, take_common, version_of
+from submissions.cli.entry import EVERYWHERE, HELP, Debug, Quiet, take_common, version_of
 from submissions.cli.lazy import Lazy, lazy_group
+from submissions.cli.usage_errors import run
 
 REFUSED, USAGE, MACHINE_FAULT = 1, 2, 3
 BUG = "[bold red]A bug in lambench-submit:[/]"
@@ -59,7 +60,7 @@ def main() -> None:
     arguments, debug = take_common(sys.argv[1:])
     sys.argv[1:] = with_command(arguments)
     try:
-        app()
+        run(app, "lambench-submit", EVERYWHERE)
     except Exception as error:  # at the very top: a person reads one line
         from rich.console import Console
 
