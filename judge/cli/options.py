@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.completion import submissions, suites, tasks
 from judge.config import UsageError
 from judge.records.decisions import MAX_REASON
 from sandbox.driver import DriverName
@@ -13,11 +14,11 @@ from sandbox.events import plain
 
 RETRY_HELD, AGAIN = "--retry-held", "--again"
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions", autocompletion=submissions)]
 Everything = Annotated[bool, typer.Option("--all", help="all submissions")]
 RetryHeld = Annotated[bool, typer.Option(RETRY_HELD, help="try held units again")]
-SuiteName = Annotated[str | None, typer.Option("--suite", help="name, or path of a TOML file")]
-Tasks = Annotated[list[str] | None, typer.Option(help="only this task; may be repeated")]
+SuiteName = Annotated[str | None, typer.Option("--suite", help="name, or path of a TOML file", autocompletion=suites)]
+Tasks = Annotated[list[str] | None, typer.Option(help="only this task; may be repeated", autocompletion=tasks)]
 Gpus = Annotated[str, typer.Option(help="UUIDs, comma-separated; none means the CPU")]
 Drivers = Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="skip tasks whose data sets are missing")]

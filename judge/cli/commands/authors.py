@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.completion import invitations
 from judge.cli.options import Gpus, Json
 from judge.intake.invitations import MAX_JUDGED, MAX_PARTS, MAX_REFUSED, MAX_SUBMISSIONS, N_PARTS
 
@@ -51,7 +52,7 @@ def invitations_command(as_json: Json = False) -> None:
 
 
 def revoke_command(
-    name: Name,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="of the invitation", autocompletion=invitations)],
     reason: Annotated[str, typer.Option(help="why, for its author to read")] = "",
     as_json: Json = False,
 ) -> None:

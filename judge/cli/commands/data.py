@@ -6,12 +6,18 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.completion import datasets, datasets_of_suite, suites
 from judge.cli.options import Json
 from sandbox.driver import DriverName
 from submissions.cli.lazy import Lazy, lazy_group
 
-SuiteArgument = Annotated[str, typer.Argument(metavar="SUITE", help="name, or path of a TOML file")]
-OnlyOption = Annotated[list[str] | None, typer.Option("--only", metavar="NAME@VERSION", help="only this; repeatable")]
+SuiteArgument = Annotated[
+    str, typer.Argument(metavar="SUITE", help="name, or path of a TOML file", autocompletion=suites)
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="NAME@VERSION", help="only this; repeatable", autocompletion=datasets_of_suite),
+]
 
 
 COMMANDS = {
@@ -48,7 +54,9 @@ def list_command(as_json: Annotated[bool, typer.Option("--json", help="print JSO
 
 @app.command("verify")
 def verify_command(
-    names: Annotated[list[str] | None, typer.Argument(help="name@version; none for all")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="name@version; none for all", autocompletion=datasets)
+    ] = None,
     image: Annotated[
         str,
         typer.Option("--with", metavar="IMAGE", help="compare labels with this model: an image, or a folder (process)"),

@@ -6,11 +6,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from judge.cli.completion import submissions
 from judge.cli.options import AGAIN, Drivers, Everything, Gpus, Ids, Json, RetryHeld, SkipMissing, SuiteName, Tasks
 
 
 def plan_command(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions; none for all")] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="submissions; none for all", autocompletion=submissions),
+    ] = None,
     suite: SuiteName = None,
     task: Tasks = None,
     gpus: Gpus = "",
@@ -85,7 +89,10 @@ def rejudge_command(
 
 
 def trainings_command(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions; none for all")] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="submissions; none for all", autocompletion=submissions),
+    ] = None,
     suite: SuiteName = None,
     task: Tasks = None,
     gpus: Gpus = "",

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.completion import attacks
 from judge.cli.options import Everything, Ids, Json, SkipMissing, SuiteName
 from judge.config import DEFAULT_DAYS
 
@@ -42,7 +43,10 @@ def verify_command(
 
 
 def selftest_command(
-    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="run only this attack; not recorded")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="run only this attack; not recorded", autocompletion=attacks),
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="list the attacks, and what each tries")] = False,
     as_json: Json = False,
     remove: Annotated[bool, typer.Option("--remove-images", help="only remove the hostile images")] = False,

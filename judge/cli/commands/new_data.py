@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.completion import datasets
 from judge.cli.options import Json
 from judge.data import import_options as opt
 from judge.data.import_options import SEED_BITS, WITHIN
@@ -28,7 +29,7 @@ Seed = Annotated[int | None, typer.Option(min=0, max=2**SEED_BITS - 1, help=_SEE
 Multiplicity = Annotated[int | None, typer.Option(min=1, help="2S+1 of molecules in files that state none")]
 _PUBLIC = "a data set of public frames of the same molecules: none of these may be among the new ones; repeatable"
 _WITHIN = "Å: two frames count as one within this RMSD after superposition"
-Public = Annotated[list[str] | None, typer.Option(metavar="NAME@VERSION", help=_PUBLIC)]
+Public = Annotated[list[str] | None, typer.Option(metavar="NAME@VERSION", help=_PUBLIC, autocompletion=datasets)]
 Within = Annotated[float, typer.Option(min=0.0, help=_WITHIN)]
 AllowOverlap = Annotated[bool, typer.Option("--allow-overlap", help="write it although public frames are in it")]
 Title = Annotated[str, typer.Option(help="for readers (default: molecules, method and temperature)")]

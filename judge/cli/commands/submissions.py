@@ -6,14 +6,17 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.completion import scores, submissions, tasks
 from judge.cli.options import AsPublished, Json, Reason, SuiteName
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="submission")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="submission", autocompletion=submissions)]
 
 
 def show_command(
-    id: Annotated[str, typer.Argument(help="submission")],
-    task: Annotated[str | None, typer.Option(help="only this task, with failure costs and errors by part")] = None,
+    id: Annotated[str, typer.Argument(help="submission", autocompletion=submissions)],
+    task: Annotated[
+        str | None, typer.Option(help="only this task, with failure costs and errors by part", autocompletion=tasks)
+    ] = None,
     details: Annotated[bool, typer.Option("--details", help="also all metrics, and every task that is held")] = False,
     author: Annotated[bool, typer.Option("--author", help="print exactly what its author may see")] = False,
     as_json: Json = False,
@@ -25,9 +28,11 @@ def show_command(
 
 
 def explain_command(
-    id: Annotated[str, typer.Argument(help="submission")],
+    id: Annotated[str, typer.Argument(help="submission", autocompletion=submissions)],
     suite: SuiteName = None,
-    score: Annotated[str | None, typer.Option(help="only this one: force-field, property, efficiency …")] = None,
+    score: Annotated[
+        str | None, typer.Option(help="only this one: force-field, property, efficiency …", autocompletion=scores)
+    ] = None,
     depth: Annotated[int | None, typer.Option(min=0, help="number of levels shown below each score")] = None,
     details: Annotated[bool, typer.Option("--details", help="show how every score was computed")] = False,
     as_published: AsPublished = False,

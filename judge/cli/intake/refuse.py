@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.completion import invitations
 from judge.cli.options import Json, checked_reason
 from judge.cli.output import print_done
 from judge.config import UsageError
@@ -17,7 +18,7 @@ from sandbox.verdict import Verdict
 
 
 def refuse_command(
-    name: Annotated[str, typer.Argument(metavar="INVITATION", help="its name")],
+    name: Annotated[str, typer.Argument(metavar="INVITATION", help="its name", autocompletion=invitations)],
     slot: Annotated[str, typer.Argument(metavar="REQUEST", help="as judge intake prints it, or the beginning of it")],
     reason: Annotated[str, typer.Option(help="why, for its author to read")] = "",
     as_json: Json = False,
