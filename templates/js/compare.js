@@ -1,10 +1,11 @@
 // Two to five models side by side: the first of the ranking, or those in the address.
 
 import { MOST, read, write } from "./compare_address.js";
-import { meant, nameOf, offers, unknown } from "./compare_names.js";
+import { meant, nameOf, namesOf, offers, unknown } from "./compare_names.js";
 import { radarPlot } from "./compare_radar.js";
 import { table } from "./compare_table.js";
-import { BY_DOMAIN, comparison } from "./comparison.js";
+import { metricIntervals } from "./compare_intervals.js";
+import { BY_DOMAIN, comparison, FIRST } from "./comparison.js";
 import { leaderboard } from "./leaderboard.js";
 import { drawPlot } from "./plot.js";
 import { setHeight } from "./plot_look.js";
@@ -14,19 +15,22 @@ let chosen = [];
 let byReader = false;
 
 /** The parts of the page that this module reads and writes. */
-function partsOf(section, file) {
+function partsOf(section, file, intervals) {
   const form = section.querySelector("[data-choose]");
   return {
     file,
+    intervals,
+    names: document.querySelector("[data-names]"),
     form,
     input: form.querySelector("input"),
     button: form.querySelector("button"),
-    names: form.querySelector("datalist"),
+    list: form.querySelector("datalist"),
     differences: form.querySelector("[data-differences]"),
     status: section.querySelector("[data-status]"),
     none: section.querySelector("[data-none]"),
     shown: section.querySelector("[data-shown]"),
-    frame: section.querySelector(".table-frame"),
+    first: section.querySelector("[data-first]"),
+    rest: section.querySelector("[data-rest]"),
     radar: section.querySelector("[data-radar]"),
     labels: JSON.parse(section.querySelector("[data-metrics]").textContent),
     offered: offers(file.models),
@@ -54,12 +58,19 @@ function next() {
 function draw(page) {
   page.none.hidden = chosen.length > 0;
   page.shown.hidden = chosen.length === 0;
+  page.names.textContent = namesOf(chosen) || "Compare models";
   if (!chosen.length) return;
-  const groups = comparison(page.file, chosen, page.labels);
-  const made = table(chosen, groups, (model) => remove(page, model));
-  made.classList.toggle("differences", page.differences.checked);
-  page.frame.replaceChildren(made);
+  const groups = comparison(page.file, chosen, page.labels, page.intervals);
+  const [first, rest] = [true, false].map((isFirst) => groups.filter((group) => FIRST.includes(group.title) === isFirst));
+  page.first.replaceChildren(table(chosen, first, (model) => remove(page, model)));
+  page.rest.replaceChildren(table(chosen, rest));
+  showDifferences(page);
   if (page.radar) drawRadar(page.radar, groups);
+}
+
+/** Shows all rows, or only those in which the models differ. */
+function showDifferences({ first, rest, differences }) {
+  for (const frame of [first, rest]) frame.querySelector("table").classList.toggle("differences", differences.checked);
 }
 
 function drawRadar(figure, groups) {
@@ -91,7 +102,7 @@ function choose(page, models, ...sentences) {
 function remove(page, model) {
   const at = chosen.indexOf(model);
   choose(page, chosen.toSpliced(at, 1), `${nameOf(model)} is removed.`);
-  const buttons = chosen.length ? page.frame.querySelectorAll("thead button") : [];
+  const buttons = chosen.length ? page.first.querySelectorAll("thead button") : [];
   (buttons[Math.min(at, buttons.length - 1)] ?? page.input).focus({ preventScroll: true });
 }
 
@@ -121,7 +132,7 @@ function listen(page) {
     if (isChosen && page.offered.has(page.input.value)) add(page);
   });
   page.differences.addEventListener("change", () => {
-    page.frame.querySelector("table").classList.toggle("differences", page.differences.checked); // the table stays
+    showDifferences(page); // the tables stay
     follow(page);
   });
 }
@@ -143,8 +154,8 @@ function begin(page) {
 export async function start() {
   const section = document.querySelector("[data-compare]");
   if (!section.querySelector(".table-frame")) return; // there are fewer than two models
-  const page = partsOf(section, await leaderboard());
-  page.names.append(...[...page.offered.keys()].map((name) => new Option(name, name)));
+  const page = partsOf(section, ...(await Promise.all([leaderboard(), metricIntervals()])));
+  page.list.append(...[...page.offered.keys()].map((name) => new Option(name, name)));
   begin(page);
   listen(page);
   page.form.hidden = false;

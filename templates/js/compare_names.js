@@ -7,6 +7,12 @@ const LONGEST = 80;
 
 export const nameOf = (model) => plain(`${model.name} ${model.version}`).trim();
 
+/** The names of models in a row, as the heading of their comparison. */
+export function namesOf(models) {
+  const names = models.map(nameOf);
+  return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : (names[0] ?? "");
+}
+
 /** The models by their name in the list; models of one name have their id in it. */
 export function offers(models) {
   const counts = new Map();

@@ -21,12 +21,13 @@ function named(name, page) {
 function heading(model, remove) {
   const th = element("th");
   th.scope = "col";
-  th.append(named(model.name, model.page));
+  th.append(named(model.name, remove && model.page));
   if (model.version) {
     const version = element("span", "of");
     version.append(element("bdi", "", plain(model.version)));
     th.append(" ", version);
   }
+  if (!remove) return th;
   if (!model.isolated) th.append(" ", element("span", "badge", "not isolated"));
   const button = element("button", "", "Remove");
   button.type = "button";
@@ -71,7 +72,7 @@ function bodyOf({ title, lines }, columns) {
   return body;
 }
 
-/** The table; `remove(model)` is called when a reader removes a model. */
+/** The table; `remove(model)` is called when a reader removes a model. Without it, the names are names only. */
 export function table(models, groups, remove) {
   const made = element("table", "plain compare");
   made.setAttribute("aria-labelledby", "compared-title");

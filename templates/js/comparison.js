@@ -1,6 +1,6 @@
 // Models side by side as rows of text, as judge/pages/compare/comparison.py makes them. No DOM.
 
-import { groupsOfTasks } from "./comparison_tasks.js";
+import { groupsOfTasks, mostDifferent } from "./comparison_tasks.js";
 import { cell, differences, inOneClass, line, numberCell, plainLine } from "./comparison_lines.js";
 import { evaluateScheme } from "./evaluate.js";
 import { NONE, scoreText, whole } from "./comparison_numbers.js";
@@ -8,6 +8,10 @@ import { pathKey } from "./paths.js";
 import { LAMBENCH, SCORES } from "./scores.js";
 
 export const BY_DOMAIN = "By domain";
+const MOST_DIFFERENT = "Where they differ most";
+const RANKING = "Ranking";
+/** The groups of rows that stand before the figure. */
+export const FIRST = [MOST_DIFFERENT, RANKING];
 const NOT_STATED = "not stated";
 
 const yes = (value, ifSo, ifNot, otherwise) => (value === true ? ifSo : value === false ? ifNot : otherwise);
@@ -83,14 +87,15 @@ function cardLines(models) {
   ];
 }
 
-/** Groups of rows, {title, lines}; `labels` are names of metrics in words. */
-export function comparison(file, models, labels) {
+/** Groups of rows, {title, lines}; `labels` are names of metrics in words, `intervals` those of compare_intervals.js. */
+export function comparison(file, models, labels, intervals) {
   const [corrected, published] = ["corrected", "as_published"].map((name) => file.schemes.filter(({ variant }) => variant === name));
   const lambench = corrected.find((scheme) => scheme.key === LAMBENCH);
   const evaluated = lambench && evaluateScheme(only(lambench, models));
   const errors = (lambench?.scores ?? []).filter((score) => SCORES[score.key].measures);
   const groups = [
-    { title: "Ranking", lines: ranking(models) },
+    { title: MOST_DIFFERENT, lines: mostDifferent(file, lambench?.scores ?? [], evaluated, models, labels, intervals) },
+    { title: RANKING, lines: ranking(models) },
     { title: "Scores", lines: scoreLines(corrected.flatMap((scheme) => scheme.scores), models) },
     { title: BY_DOMAIN, lines: errors.flatMap((score) => domainLines(score, evaluated, models)) },
     { title: "Scores, as published", lines: scoreLines(published.flatMap((scheme) => scheme.scores), models) },

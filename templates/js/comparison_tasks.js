@@ -1,10 +1,11 @@
 // The tasks of models side by side: verdicts, and each number as scored and raw.
 
-import { cell, inOneClass, line, numberCell } from "./comparison_lines.js";
-import { NONE, number, shownUnit, shownValue } from "./comparison_numbers.js";
+import { cell, differences, inOneClass, line, numberCell } from "./comparison_lines.js";
+import { decimals, NONE, number, shownUnit, shownValue } from "./comparison_numbers.js";
 import { pathKey } from "./paths.js";
 import { SCORES } from "./scores.js";
 
+const MOST_DIFFERENT = 5;
 const RUNS = "instability, mean over runs";
 
 function* leaves(node, names) {
@@ -38,7 +39,7 @@ function valuesOf(model, scores, evaluated, tasks, labels) {
         if (value !== null) runs.get(task).values.push(value);
       } else {
         const name = SCORES[score.key].by_label_type ? names.at(-2) : label(leaf.metric, labels);
-        byTask.get(leaf.task)?.set(`${score.key}/${name}`, { score: score.key, name, value, raw, unit: leaf.unit });
+        byTask.get(leaf.task)?.set(`${score.key}/${name}`, { score: score.key, name, value, raw, unit: leaf.unit, metric: leaf.metric });
       }
     }
   }
@@ -81,9 +82,43 @@ export function groupsOfTasks(file, scores, evaluated, models, labels) {
     const values = byModel.map((byTask) => byTask.get(task.name));
     const keys = new Set(values.flatMap((byKey) => [...byKey.keys()]));
     byDomain.get(task.domain).push(
-      { ...line(task.name, models.map((model) => outcome(model, index))), page: task.page },
+      { ...line(task.title, models.map((model) => outcome(model, index))), page: task.page },
       ...[...keys].map((key) => taskLine(values.map((byKey) => byKey.get(key)), models)),
     );
   });
   return [...byDomain].map(([domain, lines]) => ({ title: `Tasks: ${domain}`, lines }));
+}
+
+const isKnown = (each) => each && each.value !== null && each.raw !== null;
+
+function apart(values) {
+  const known = values.filter(isKnown).map((each) => each.value);
+  return known.length ? Math.round((Math.max(...known) - Math.min(...known)) * 1e9) / 1e9 : 0; // as in Python
+}
+
+/** Raw errors with their unit and interval, and below them the differences. */
+function differenceLines({ task, values }, models, intervals) {
+  const unit = values.find((each) => each?.unit)?.unit ?? "";
+  const shown = (value) => `${number(shownValue(value, unit))} ${shownUnit(unit)}`.trim();
+  const cells = values.map((each, column) => {
+    if (!isKnown(each)) return cell(NONE);
+    const interval = intervals(models[column].id, task.name, each.metric);
+    const span = interval ? `${interval.map(shown).join("\u00a0– ")}; ` : "";
+    return { ...cell(shown(each.raw), `${span}normalised ${decimals(each.value)}`, each.raw), interval };
+  });
+  const first = { ...line(`${task.title}: ${values.find(Boolean).name} ↓`, cells, true), page: task.page };
+  return [first, ...differences(first, shown)];
+}
+
+/** Rows of the tasks in which the normalised errors of the models differ most, each by its number that differs most. */
+export function mostDifferent(file, scores, evaluated, models, labels, intervals) {
+  const byModel = models.map((model) => valuesOf(model, scores, evaluated, file.tasks.map((task) => task.name), labels));
+  const found = file.tasks.flatMap((task) => {
+    const ofTask = byModel.map((byTask) => byTask.get(task.name));
+    const keys = [...new Set(ofTask.flatMap((byKey) => [...byKey].filter(([, { score }]) => SCORES[score].measures).map(([key]) => key)))];
+    const numbers = keys.map((key) => ofTask.map((byKey) => byKey.get(key)));
+    return numbers.map((values) => ({ task, values, apart: apart(values) })).sort((a, b) => b.apart - a.apart).slice(0, 1);
+  });
+  const first = found.filter((each) => each.apart > 0).sort((a, b) => b.apart - a.apart).slice(0, MOST_DIFFERENT);
+  return first.flatMap((each) => differenceLines(each, models, intervals));
 }

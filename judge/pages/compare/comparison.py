@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from judge.pages.compare.comparison_intervals import MetricIntervals
 from judge.pages.compare.comparison_lines import (
     Cell,
     CompareLine,
@@ -15,7 +16,7 @@ from judge.pages.compare.comparison_lines import (
     number_cell,
     one_class,
 )
-from judge.pages.compare.comparison_tasks import task_groups
+from judge.pages.compare.comparison_tasks import most_different, task_groups
 from judge.view import formatting
 from judge.view.columns import score_span, score_text
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, ScoreFile
@@ -24,18 +25,25 @@ from scoring import explain
 from scoring.names import ERRORS, SCORES, Variant
 
 MOST = 5
+MOST_DIFFERENT = "Where they differ most"
 NOT_STATED = "not stated"
 
 
-def comparison(frame: Frame, models: Sequence[ModelFile]) -> tuple[Group, ...]:
-    """All that is known of these models, one row for each property.
+def comparison(
+    frame: Frame, models: Sequence[ModelFile], intervals: Mapping[str, MetricIntervals]
+) -> tuple[Group, ...]:
+    """All that is known of these models, one row for each property; the tasks in which they differ most are first.
 
     Values of domains and tasks are computed from the public leaves, as the script does it.
+
+    Args:
+        intervals: of metrics, by submission.
     """
     scores = {reference.id: reference.scores for reference in frame.references}
     scores |= {row.submission.id: row.scores for row in frame.board.rows}
     corrected, as_published = (_scores(frame.file, variant) for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED))
     groups = [
+        Group(MOST_DIFFERENT, most_different(frame.file, scores, models, intervals)),
         Group("Ranking", _ranking(models)),
         Group("Scores", _score_lines(corrected, models)),
         Group("By domain", tuple(_domain_lines(corrected, scores, models))),

@@ -5,32 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from judge.pages.compare.comparison_intervals import MetricIntervals
 from judge.pages.compare.comparison_lines import (
     Cell,
     CompareLine,
     Group,
     ScoresById,
+    differences,
     line,
     number_cell,
     one_class,
 )
 from judge.view import formatting
-from judge.view.leaderboard_schema import LeaderboardFile, ModelFile
+from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, TaskFile
 from scoring import Term, explain
-from scoring.names import INSTABILITY, LAMBENCH, SCORES, of_scheme
+from scoring.names import ERRORS, INSTABILITY, LAMBENCH, SCORES, of_scheme
 from scoring.tree import Path
 
 RUNS = "instability, mean over runs"
+MOST_DIFFERENT = 5
+"""Tasks in which models differ most, that are shown first."""
 NumberKey = tuple[str, str]
 """A score and the name of a number within a task."""
 
 
 class TaskNumber(NamedTuple):
-    """A model's value of one number of a task: as it counts in the score, and raw."""
+    """A model's value of one number of a task: as it counts in the score, and raw, of the metric of that name."""
 
     value: float | None
     raw: float | None = None
     unit: str = ""
+    metric: str = ""
+
+
+class _Apart(NamedTuple):
+    """How far models are apart in one number of a task, in normalised units."""
+
+    apart: float
+    task: TaskFile
+    name: str
+    numbers: tuple[TaskNumber | None, ...]
 
 
 def task_groups(file: LeaderboardFile, scores: ScoresById, models: Sequence[ModelFile]) -> Iterator[Group]:
@@ -41,12 +55,61 @@ def task_groups(file: LeaderboardFile, scores: ScoresById, models: Sequence[Mode
     for index, task in enumerate(file.tasks):
         lines = by_domain.setdefault(task.domain, [])
         outcomes = tuple(_outcome(model, index) for model in models)
-        lines.append(CompareLine(task.name, outcomes, page=task.page))
+        lines.append(CompareLine(task.title, outcomes, page=task.page))
         of_task = [of_model.get(task.name, {}) for of_model in numbers]
         for key in dict.fromkeys(key for of_model in of_task for key in of_model):
             lines.append(_task_line(key, [of_model.get(key) for of_model in of_task], models))
     for domain, lines in by_domain.items():
         yield Group(f"Tasks: {domain}", tuple(lines))
+
+
+def most_different(
+    file: LeaderboardFile,
+    scores: ScoresById,
+    models: Sequence[ModelFile],
+    intervals: Mapping[str, MetricIntervals],
+) -> tuple[CompareLine, ...]:
+    """The tasks in which the normalised errors of these models differ most, each with its number that differs most.
+
+    Raw errors with their unit and interval, and below them the differences.
+    """
+    names = [task.name for task in file.tasks]
+    numbers = [_numbers(scores[model.id], names) for model in models]
+    found: list[_Apart] = []
+    for task in file.tasks:
+        of_task = [of_model.get(task.name, {}) for of_model in numbers]
+        keys = dict.fromkeys(key for of_model in of_task for key in of_model if key[0] in ERRORS)
+        of_keys = [_apart(task, key, [of_model.get(key) for of_model in of_task]) for key in keys]
+        found += sorted(of_keys, key=lambda each: -each.apart)[:1]
+    first = sorted((each for each in found if each.apart > 0), key=lambda each: -each.apart)[:MOST_DIFFERENT]
+    return tuple(line for each in first for line in _difference_lines(each, models, intervals))
+
+
+def _apart(task: TaskFile, key: NumberKey, numbers: Sequence[TaskNumber | None]) -> _Apart:
+    known = [each.value for each in numbers if each is not None and each.value is not None and each.raw is not None]
+    # Rounded, so that the script finds the same order in spite of the last digits.
+    return _Apart(round(max(known) - min(known), 9) if known else 0.0, task, key[1], tuple(numbers))
+
+
+def _difference_lines(
+    each: _Apart, models: Sequence[ModelFile], intervals: Mapping[str, MetricIntervals]
+) -> tuple[CompareLine, ...]:
+    unit = next((number.unit for number in each.numbers if number is not None and number.unit), "")
+
+    def shown(value: float) -> str:
+        return f"{formatting.number(formatting.shown_value(value, unit))} {formatting.shown_unit(unit)}".strip()
+
+    cells = []
+    for model, number in zip(models, each.numbers, strict=True):
+        if number is None or number.value is None or number.raw is None:
+            cells.append(Cell(formatting.NONE))
+            continue
+        interval = intervals.get(model.id, {}).get((each.task.name, number.metric))
+        span = "" if interval is None else f"{shown(interval[0])}\u00a0– {shown(interval[1])}; "
+        note = f"{span}normalised {formatting.decimals(number.value)}"
+        cells.append(Cell(shown(number.raw), note, number.raw, interval))
+    values = line(f"{each.task.title}: {each.name} ↓", cells, lower=True)._replace(page=each.task.page)
+    return values, *differences(values, shown)
 
 
 def _outcome(model: ModelFile, index: int) -> Cell:
@@ -87,7 +150,7 @@ def _numbers(scores: Mapping[str, Term], tasks: Sequence[str]) -> dict[str, dict
                 runs.setdefault(task, []).extend([] if term.value is None else [term.value])
                 continue
             name = path[-2] if SCORES[key].by_label_type else formatting.metric_label(metric).lower()
-            by_task.setdefault(task, {})[key, name] = TaskNumber(term.value, raw, unit)
+            by_task.setdefault(task, {})[key, name] = TaskNumber(term.value, raw, unit, metric)
     for task, values in runs.items():
         mean = sum(values) / len(values) if values else None
         by_task.setdefault(task, {})[INSTABILITY, RUNS] = TaskNumber(mean)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,13 @@ from judge.pages import data_files, index_page
 from judge.pages.compare import compare_page
 from judge.pages.models import model_pages
 from judge.view.page_context import Frame
+from tests.judge.pages.page_reader import page_frame
 from tests.judge.pages.seven_models import FAILED, HOSTILE
 from tests.servers.site_server import served
-from tests.world.board_records import submission
+from tests.world.board_records import SUITE, good_results, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 pytestmark = pytest.mark.together("comparison")
@@ -49,6 +52,22 @@ def page(watched: tuple[Page, list[str]]) -> Iterator[Page]:
     messages.clear()
     yield opened
     assert messages == []
+
+
+@pytest.fixture(scope="module")
+def with_intervals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a comparison of three models whose metrics have intervals."""
+    folder = tmp_path_factory.mktemp("intervals")
+    models = [submission(name) for name in ("alpha", "beta", "gamma")]
+    errors = (0.1, 0.35, 0.37)
+    results = [each for model, error in zip(models, errors, strict=True) for each in good_results(model, error)]
+    board = page_frame(SUITE, models, results)
+    files = {**board.assets.files, **data_files.pages(board), **compare_page.pages(board), **index_page.pages(board)}
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    with served(folder) as address:
+        yield address
 
 
 def shown(page: Page) -> list[str]:
@@ -97,6 +116,40 @@ class TestBrowser:
         ready(page, f"{base}compare.html")
         assert cells(page) == written
         assert len(written) > 40
+
+    def test_the_page_begins_with_the_names_and_the_largest_differences(
+        self, with_intervals: str, browser: Browser, page: Page
+    ) -> None:
+        with browser.new_context(java_script_enabled=False) as still:
+            before = still.new_page()
+            before.goto(f"{with_intervals}compare.html")
+            written = cells(before)
+        ready(page, f"{with_intervals}compare.html")
+        assert cells(page) == written
+        pair = f"{with_intervals}compare.html?ids={ids('beta', 'alpha')}"
+        ready(page, pair)
+        expect(page.get_by_role("heading", level=1)).to_have_text("beta and alpha")
+        (title,), (name, theirs, best), (below, difference, none), *_ = cells(page)
+        assert title == "Where they differ most"
+        assert name.startswith(("Crystals: ", "Molecules: "))
+        assert "350 meV" in theirs
+        assert "– " in theirs.partition("meV")[2]  # its interval
+        assert "normalised 0.350" in theirs
+        assert best.startswith("100 meV")
+        assert best.split()[2].startswith("●")
+        assert (below, none) == ("from the best here", "–")
+        assert difference.startswith("+250 meV")
+        assert " to +" in difference
+        page.get_by_role("button", name="Remove alpha").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("beta")
+
+    @pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark")])
+    def test_the_comparison_is_accessible(self, with_intervals: str, browser: Browser, width: int, scheme: Any) -> None:
+        with browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme) as page:
+            ready(page, f"{with_intervals}compare.html")
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+            assert [each["id"] for each in Axe().run(page).response["violations"]] == []
 
     def test_models_are_chosen_and_the_address_follows(self, base: str, page: Page) -> None:
         ready(page, f"{base}compare.html?ids={ids('gamma', FAILED)}")

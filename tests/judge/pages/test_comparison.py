@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,15 @@ import pytest
 from judge.disclosure.public_leaderboard import public_board
 from judge.pages.compare import compare_page
 from judge.pages.compare.comparison import comparison
+from judge.pages.compare.comparison_intervals import intervals_file, metric_intervals
 from judge.pages.compare.comparison_lines import Cell, CompareLine, differences, line
 from judge.ranking.load import read_board
 from judge.view.page_context import Frame, frame
 from judge.view.sources import Sources
 from submissions.store.local import LocalStore
+from tests.judge.pages.page_reader import page_frame
 from tests.judge.pages.seven_models import FAILED
-from tests.world.board_records import SUITE
+from tests.world.board_records import ENERGY, SUITE, good_results, submission
 
 pytestmark = pytest.mark.together("comparison")
 
@@ -26,7 +29,11 @@ AS_PUBLISHED = "Scores, as published"
 def lines_of(seven_models: Frame, *names: str) -> dict[str, CompareLine]:
     """The rows of a comparison of these models, by name, with corrected scores only."""
     chosen = [next(model for model in seven_models.file.models if model.name == name) for name in names]
-    groups = [group for group in comparison(seven_models, chosen) if group.title != AS_PUBLISHED]
+    groups = [
+        group
+        for group in comparison(seven_models, chosen, metric_intervals(seven_models))
+        if group.title != AS_PUBLISHED
+    ]
     return {line.name: line for group in groups for line in group.lines}
 
 
@@ -37,7 +44,7 @@ def test_rows_are_of_the_leaderboard(seven_models: Frame) -> None:
     assert [cell.text for cell in lines["Molecules, property error ↓"].cells][:2] == ["0.200", "0.100"]
     assert [cell.note for cell in lines["energy ↓"].cells] == ["200 meV/atom", "100 meV/atom", ""]
     assert [cell.text for cell in lines["Tasks judged OK"].cells] == ["5 of 5", "5 of 5", "4 of 5"]
-    assert [cell.fault for cell in lines["molecules"].cells] == ["", "", "time limit"]
+    assert [cell.fault for cell in lines["Molecules"].cells] == ["", "", "time limit"]
     assert lines["Precision"].same
     assert not lines["Rank"].same
 
@@ -47,6 +54,41 @@ def test_unstated_facts_are_named(seven_models: Frame) -> None:
     assert {cell.text for cell in lines["Weights"].cells} == {"not stated"}
     assert {cell.text for cell in lines["Parameters, counted"].cells} == {"not counted"}
     assert {cell.text for cell in lines["Team"].cells} == {"not known"}
+
+
+def test_the_tasks_that_differ_most_are_first_with_units_and_intervals(seven_models: Frame) -> None:
+    chosen = [next(model for model in seven_models.file.models if model.name == name) for name in ("beta", "alpha")]
+    intervals = metric_intervals(seven_models)
+    first = comparison(seven_models, chosen, intervals)[0]
+    assert first.title == "Where they differ most"
+    by_name = {line.name: line for line in first.lines if not line.below}
+    assert [name.partition(":")[0] for name in by_name] == ["Crystals", "Molecules", "Barriers"]
+    cells = by_name["Molecules: energy ↓"].cells
+    assert [cell.text for cell in cells] == ["200 meV/atom", "100 meV/atom"]
+    assert [cell.note for cell in cells] == ["normalised 0.200", "normalised 0.100"]  # one cluster has no interval
+    below = first.lines[1]
+    assert (below.name, [cell.text for cell in below.cells][1]) == ("from the best here", "–")
+    assert below.cells[0].text.startswith("+100 meV")
+    near = {key: (value * 0.9, value * 1.1) for key, value in {("molecules", ENERGY): 0.1}.items()}
+    far = {("molecules", ENERGY): (0.18, 0.22)}
+    made = comparison(seven_models, chosen, {chosen[0].id: far, chosen[1].id: near})[0]
+    at = next(index for index, line in enumerate(made.lines) if line.name.startswith("Molecules"))
+    values, below = made.lines[at : at + 2]
+    assert [cell.mark for cell in values.cells] == ["", "best"]
+    assert values.cells[0].note == "180 meV/atom\u00a0– 220 meV/atom; normalised 0.200"
+    assert (below.cells[0].text, below.cells[0].note) == ("+100 meV/atom", "+70.0 meV/atom to +130 meV/atom")
+
+
+def test_the_intervals_file_has_those_of_the_board_to_three_digits() -> None:
+    packed = json.loads(intervals_file({"a": {("t", "m"): (0.123, 4.0)}, "b": {("t", "n"): (1.0, 2.0)}}))
+    assert packed == {
+        "columns": [["t", "m"], ["t", "n"]],
+        "models": {"a": [[0.123, 4.0], None], "b": [None, [1.0, 2.0]]},
+    }
+    frame = page_frame(SUITE, [submission("alpha")], good_results(submission("alpha"), 0.1))
+    intervals = metric_intervals(frame)[submission("alpha").id]
+    assert intervals
+    assert all(0 < low < high for low, high in intervals.values())
 
 
 def marks(*cells: Cell, lower: bool | None = True) -> list[str]:
@@ -91,7 +133,7 @@ def test_a_difference_has_its_range() -> None:
 
 def test_scores_are_those_of_every_scheme_in_both_variants(seven_models: Frame) -> None:
     chosen = seven_models.file.models[:2]
-    groups = {group.title: group for group in comparison(seven_models, chosen)}
+    groups = {group.title: group for group in comparison(seven_models, chosen, metric_intervals(seven_models))}
     for variant, title in (("corrected", "Scores"), ("as_published", AS_PUBLISHED)):
         scores = [score for scheme in seven_models.file.schemes if scheme.variant == variant for score in scheme.scores]
         shown = [line for line in groups[title].lines if not line.below]
@@ -104,7 +146,7 @@ def test_scores_are_those_of_every_scheme_in_both_variants(seven_models: Frame) 
 def test_efficiency_has_no_best_across_hardware(seven_models: Frame) -> None:
     chosen = list(seven_models.file.models[:2])
     other = chosen[1].model_copy(update={"hardware": "another class"})
-    alike, apart = (comparison(seven_models, each) for each in (chosen, [chosen[0], other]))
+    alike, apart = (comparison(seven_models, each, {}) for each in (chosen, [chosen[0], other]))
     lines = [{line.name: line for group in groups for line in group.lines} for groups in (alike, apart)]
     for name in ("Efficiency ↑", "time, mean ↓"):
         assert any(cell.mark for cell in lines[0][name].cells)
