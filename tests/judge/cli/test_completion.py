@@ -63,7 +63,7 @@ def test_names_are_completed_where_a_command_takes_them(submitted: World) -> Non
         "judge withdraw em": f"{emt}\temt",
         "judge plan --suite lambench-2025-": "lambench-2025-five",
         "judge data get physi": "physicality",
-        "judge data get physicality --only lar": "",
+        "judge data get physicality --only phy": "physicality@1",
         "judge site build --suite sm": "small.toml",
         "judge evaluate --task cop": "copper\tlabelled_frames",
         "judge data verify cop": "copper@1",

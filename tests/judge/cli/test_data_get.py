@@ -130,7 +130,7 @@ def test_get_imports_what_is_pinned_and_then_has_nothing_to_do(public: Public):
     ]
     assert len(load_dataset(public.root / "data/phonons@1").frames) == 150
     n_asked = len(public.server.asked)
-    again = [public.get("--only", name)[:2] for name in ("vacancies-fcc@1", "phonons@1")]
+    again = [public.get("--only", name)[:2] for name in ("Vacancies-FCC@1", "phonons@1")]
     assert again == [
         (0, f"there  {name}\nNothing to do: 1 data sets of two are in {public.root / 'data'}\n")
         for name in ("vacancies-fcc@1", "phonons@1")
@@ -214,6 +214,8 @@ def test_an_unknown_data_set_is_wrong_usage(public: Public):
         2,
         "judge: --only: two has no data set 'nothing@1', but vacancies-fcc@1, phonons@1, frames@1",
     )
+    status, _, err = public.get("--only", "phonon@1")
+    assert (status, err.endswith("frames@1; did you mean phonons@1?")) == (2, True)
 
 
 def test_sources_enter_no_digest(public: Public):

@@ -152,7 +152,7 @@ def test_public_frames_in_a_hidden_set_are_refused_unless_allowed(data_world: Wo
     shutil.rmtree("md17")
     arrays = rmd17_arrays(m=50, seed=3)
     write_rmd17(Path("md17"), m=50, seed=3, old_indices=arrays["old_indices"] + 1)
-    hidden = (*IMPORT, "--public", "md17@1", "--name", "hidden")
+    hidden = (*IMPORT, "--public", "MD17@1", "--name", "hidden")
     status, out, err = run(*hidden)
     assert status == 0, err
     assert (

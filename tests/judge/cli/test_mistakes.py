@@ -200,7 +200,8 @@ MISTAKES = {
         environment=NO_ENGINE,
     ),
     "an attack that does not exist": Mistake(
-        "selftest --only bomb", "judge: there is no attack 'bomb': see judge selftest --list"
+        "selftest --only fill-temp",
+        "judge: there is no attack 'fill-temp': see judge selftest --list; did you mean fill-tmp?",
     ),
     "a disk that is full": Mistake(
         "evaluate --all --task copper",
