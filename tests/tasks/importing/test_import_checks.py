@@ -233,8 +233,8 @@ def test_energies_and_stresses_beyond_those_of_most_matter_are_doubtful() -> Non
 
 
 def test_energies_of_all_electrons_are_those_of_molecules() -> None:
-    """Hartree-Fock limits of atoms [hartree]: C. F. Bunge et al., At. Data Nucl. Data Tables 53, 113 (1993)."""
-    hartree_fock = {"He": -2.861680, "Ne": -128.547098, "Ar": -526.817513, "Kr": -2752.054977, "Xe": -7232.138364}
+    """Hartree-Fock energies of atoms [hartree], rounded: C. F. Bunge et al., Phys. Rev. A 46, no. 7 (October 1992)."""
+    hartree_fock = {"He": -2.862, "Ne": -128.5, "Ar": -526.8, "Kr": -2752.0, "Xe": -7232.0}
     frames = Frames.from_atoms([Atoms(symbol) for symbol in hartree_fock])
     energy = np.array(list(hartree_fock.values())) * Hartree
     assert doubtful_labels(frames, IDS, Labels(energy=energy)) == []
