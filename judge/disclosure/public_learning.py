@@ -91,7 +91,7 @@ class FailedTrainings(NamedTuple):
 
 def learns(task: Task) -> bool:
     """Whether models are trained for this task."""
-    return isinstance(KINDS[task.kind], Learning) and isinstance(task.parameters, LearningParameters)
+    return isinstance(task.parameters, LearningParameters) and isinstance(KINDS[task.kind], Learning)
 
 
 def trainings_of(task: Task) -> Sequence[Training]:

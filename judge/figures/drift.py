@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from judge.disclosure.public_curves import PUBLIC_DIGITS, Drift, public_drift
+from judge.disclosure.public_curves import PUBLIC_DIGITS, Drift, is_hidden, public_drift
 from judge.disclosure.redaction import LEAST_ITEMS, rounded
 from judge.figures.figure import N_COLOURS, Cell, Figure, Heading, Trace, axis, log_axis
 from judge.figures.names import model_names
-from judge.ranking.leaderboard import Row
+from judge.ranking.leaderboard import Row, TaskLine
 from judge.view.page_context import Frame
+from tasks.kinds.nve import NveParameters
 
 SMALLEST = 1e-6
 """meV/atom: a smaller deviation is rounding, and is drawn at this value."""
@@ -85,11 +86,27 @@ def drifts_of(frame: Frame, row: Row) -> list[tuple[str, Drift]]:
     """The drifts of a model that have a value, with the name of the task."""
     drifts = []
     for line in row.tasks:
-        items = frame.sources.items.get((row.submission.id, line.task.name))
-        drift = public_drift(line, items, frame.sources.public)
+        drift = _drift_in(frame, row, line)
         if drift is not None and any(value is not None for value in drift.mean[1:]):
             drifts.append((line.task.label, drift))
     return drifts
+
+
+def _drift_in(frame: Frame, row: Row, line: TaskLine) -> Drift | None:
+    """The drift of a model in a task; None if it has none."""
+    sources, parameters = frame.sources, line.task.parameters
+    if sources.derived is None:
+        return public_drift(line, sources.items.get((row.submission.id, line.task.name)), sources.public)
+    if line.result is None or not isinstance(parameters, NveParameters):
+        return None
+    stated = parameters.model_dump_json(), is_hidden(line, sources.public)
+    kept = sources.derived.of(line.result, "drift", lambda items: [public_drift(line, items, sources.public)], *stated)
+    if not kept or kept[0] is None:
+        return None
+    times_ps, mean, n_runs, runs, hidden = kept[0]
+    return Drift(
+        tuple(times_ps), tuple(mean), tuple(n_runs), tuple((name, tuple(values)) for name, values in runs), hidden
+    )
 
 
 def _points_of(

@@ -12,6 +12,7 @@ from judge.pages import changes_pages, data_files, figures_page, index_page, rep
 from judge.pages.compare import compare_page
 from judge.pages.models import model_pages
 from judge.pages.tasks import task_pages
+from judge.ranking.derived_values import Derivations
 from judge.ranking.leaderboard import Leaderboard
 from judge.view.earlier_pages import EarlierPages
 from judge.view.page_context import Frame, frame
@@ -34,8 +35,18 @@ def render(
     known = sources or Sources()
     public = frame(public_board(leaderboard, known.public), known, earlier)  # all pages are made from this alone
     keep(public)
-    with in_background(partial(_files, PARTS_BESIDE, public), len(public.board.rows)) as finish:
-        return public.assets.files | _files(PARTS, public) | finish()
+    with in_background(partial(_files_beside, public), len(public.board.rows)) as finish:
+        files = public.assets.files | _files(PARTS, public)
+        beside, derivations = finish()
+    if known.derived and derivations:
+        known.derived.add(derivations)
+    return files | beside
+
+
+def _files_beside(public: Frame) -> tuple[dict[str, bytes], Derivations | None]:
+    """The files of `PARTS_BESIDE`, and which values of results these used."""
+    files, derived = _files(PARTS_BESIDE, public), public.sources.derived
+    return files, derived.derivations() if derived else None
 
 
 def _files(parts: Iterable[ModuleType], public: Frame) -> dict[str, bytes]:

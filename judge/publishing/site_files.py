@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Container
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,8 +13,9 @@ from judge.gc_pause import keep, long_lived
 from judge.pages.site import render
 from judge.publishing.folder import publish
 from judge.publishing.site_sources import with_stored
+from judge.ranking.derived_values import DerivedValues
 from judge.ranking.leaderboard import Leaderboard
-from judge.ranking.load import read_board
+from judge.ranking.load import load_items, read_board, settled_stamps
 from judge.records.cache_file import CacheFile
 from judge.view.assets import assets
 from judge.view.earlier_pages import EarlierPages
@@ -47,12 +50,15 @@ def build_site(
         sources: see `judge.publishing.site_sources.known_sources`; None: nothing is public or was published before.
         references: names or IDs of submissions that are shown for comparison only.
         trusted: public keys; one of them must have signed each event; None: any key may have.
-        cache: of intervals.
+        cache: of intervals, and of values of single results.
         earlier: the pages of the last build, as far as they may be used again.
     """
-    board = read_board(store, suite, on_problem, current, trusted, references, cache)
+    derived = DerivedValues(partial(load_items, store), cache, settled_stamps(store) if cache else {})
+    board = read_board(store, suite, on_problem, current, trusted, references, cache, derived)
     keep(board)
-    return publish(site_files(store, board, sources or Sources(), earlier), out_dir)
+    files = site_files(store, board, replace(sources or Sources(), derived=derived), earlier)
+    derived.close()
+    return publish(files, out_dir)
 
 
 def site_files(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -14,7 +14,8 @@ from judge.publishing.stored_choices import choice_cache, stored_choices
 from judge.publishing.stored_structures import StoredStructures
 from judge.publishing.stored_trajectories import StoredTrajectories
 from judge.ranking.leaderboard import Leaderboard
-from judge.ranking.load import items_key, load_items
+from judge.ranking.load import load_items, settled_stamps
+from judge.records.items_file import items_path, result_path
 from judge.records.manifest import ManifestChain
 from judge.records.records import Result
 from judge.view.sources import Sources
@@ -55,16 +56,32 @@ def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
     """`sources` with the logs, items and trajectories of all submissions on the board."""
     logs = {row.submission.id: read_log(store, row.submission.id) for row in board.rows}
     lines = [(row.submission.id, line) for row in board.rows for line in row.tasks]
-    results = {(id, line.task.name): line.result for id, line in lines if _has_curves(line.task) and line.result}
-    stored = {key: next(store.stamped(items_key(result)), None) for key, result in results.items()}
-    stamps = {key: each.stamp for key, each in stored.items() if each and each.is_settled}
+    judged = {(id, line.task.name): line.result for id, line in lines if line.result}
+    with_curves = {task.name for task in board.suite.tasks if _has_curves(task)}
+    results = {(id, task): result for (id, task), result in judged.items() if task in with_curves}
+    stamps = settled_stamps(store)
     choices = stored_choices(store, board, sources)
-    with_items = replace(sources, logs=logs, items=StoredItems(store, results), item_stamps=stamps, choices=choices)
+    with_items = replace(
+        sources,
+        logs=logs,
+        items=StoredItems(store, results),
+        item_stamps=_stamps(stamps, items_path, results),
+        result_stamps=_stamps(stamps, result_path, judged),
+        choices=choices,
+    )
     if sources.data is None:
         return with_items
     runs = StoredTrajectories(store, sources.data)
     read = StoredStructures(store, sources.data)
     return replace(with_items, trajectories=runs, backbones=runs.backbones, item_table=read.items, dataset=read.dataset)
+
+
+def _stamps(
+    stamps: Mapping[str, str], path: Callable[[str, str, str], str], results: Mapping[tuple[str, str], Result]
+) -> dict[tuple[str, str], str]:
+    """The keys and stamps of the files of results, of those that have one."""
+    paths = {unit: path(result.submission, result.task, result.result_key) for unit, result in results.items()}
+    return {unit: f"{key} {stamps[key]}" for unit, key in paths.items() if key in stamps}
 
 
 def _has_curves(task: Task) -> bool:

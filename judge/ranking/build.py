@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from judge.ranking.derived_values import DerivedValues
 from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.lambench_scores import corrected_trees, published_release, published_trees
 from judge.ranking.leaderboard import Leaderboard, Row, TakenOut, TaskLine
@@ -35,6 +36,7 @@ def build_leaderboard(
     decisions_by_id: Mapping[str, Decisions] | None = None,
     references: Collection[str] = (),
     cache: IntervalCache | None = None,
+    derived: DerivedValues | None = None,
 ) -> Leaderboard:
     """The leaderboard of a suite.
 
@@ -47,6 +49,7 @@ def build_leaderboard(
         decisions_by_id: by submission; a removed submission has no row. None: none is removed.
         references: names or ids of submissions that are compared only: they have a row, and change no other.
         cache: of intervals, which changes no number; it is closed by the caller.
+        derived: values of the same results and items, likewise.
 
     Raises:
         ScoringError: the suite names a release or a benchmark that is not known. A metric that cannot be scored
@@ -57,7 +60,7 @@ def build_leaderboard(
     removed = {event.submission.id for event in taken_out}
     kept = {s.id: s for s in submissions if s.id not in removed}
     by_unit = {(r.submission, r.task): r for r in results if r.submission in kept}
-    judged = Judged(suite, by_unit, load_items, list(problems))
+    judged = Judged(suite, by_unit, load_items, list(problems), derived)
     names = set(references) - kept.keys()  # an author may choose any name for a model: an id is not a name
     compared = {s.id for s in kept.values() if s.id in references or s.card.name in names}
     lambench, missing_rows = _lambench_trees(judged, kept, (rules, published), compared)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Container
 
 from judge.gc_pause import long_lived
 from judge.ranking.build import build_leaderboard
+from judge.ranking.derived_values import DerivedValues
 from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.cache_file import CacheFile
@@ -27,6 +28,7 @@ def read_board(
     trusted: Collection[str] | None = None,
     references: Collection[str] = (),
     cache: CacheFile | None = None,
+    derived: DerivedValues | None = None,
 ) -> Leaderboard:
     """The leaderboard of a suite from all records in the store.
 
@@ -36,9 +38,9 @@ def read_board(
         trusted: one of these keys must have signed each decision; None: any key. `current_results` checks results.
         references: names or ids of submissions that are compared only.
         cache: of intervals.
+        derived: values of the store's results; the caller closes it. None: nothing is kept.
     """
-    stamps = {each.key: each.stamp for each in store.stamped("results/") if each.is_settled} if cache else {}
-    intervals = IntervalCache(cache, stamps)
+    intervals = IntervalCache(cache, settled_stamps(store) if cache else {})
     with long_lived():
         submissions, results, decisions_by_id = _read(store, on_problem, current, trusted)
         board = build_leaderboard(
@@ -49,6 +51,7 @@ def read_board(
             decisions_by_id=decisions_by_id,
             references=references,
             cache=intervals,
+            derived=derived,
         )
     intervals.close()
     for problem in board.problems:
@@ -83,6 +86,11 @@ def _read(
         decisions_by_id[submission.id] = decisions
         results += loaded
     return submissions, results, decisions_by_id
+
+
+def settled_stamps(store: Store) -> dict[str, str]:
+    """The stamps of results and items tables by key, without those that may change again and keep their stamp."""
+    return {each.key: each.stamp for each in store.stamped("results/") if each.is_settled}
 
 
 def load_items(store: Store, result: Result) -> Items | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judge.ranking.mlipaudit_values import VALUES, AuditItems
+from judge.ranking.mlipaudit_values import VALUES, AuditItems, as_lists, from_lists
 from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
@@ -25,6 +25,7 @@ from scoring.mlipaudit import (
 )
 from scoring.names import COMPATIBLE, MLIPAUDIT, Variant
 from submissions.records import Submission
+from tasks.metrics.measurement import Items
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task
 
@@ -167,11 +168,16 @@ def _task_errors(
         n = judged.n_items(task.name)
         n_failed, n_unsupported = (0, n) if unsupported else (n, 0)
         return {name: _MetricErrors(_lost(metric, n_failed, n_unsupported), None) for name, metric in metrics.items()}
-    items = judged.items(ok, "no MLIPAudit score")
-    if items is None:
+    readers = {name: VALUES[benchmark][name][ok.kind] for name in metrics}
+
+    def chosen(items: Items) -> dict[str, object]:
+        return {name: as_lists(readers[name](items, ok, metric)) for name, metric in metrics.items()}
+
+    stated = benchmark, ok.kind, *(metric.model_dump_json() for metric in metrics.values())
+    lists = judged.derived(ok, "no MLIPAudit score", "mlipaudit", chosen, *stated)
+    if lists is None:
         return None
-    readers = VALUES[benchmark]
-    return {name: _errors(readers[name][ok.kind](items, ok, metric), metric, ok) for name, metric in metrics.items()}
+    return {name: _errors(from_lists(lists[name]), metric, ok) for name, metric in metrics.items()}
 
 
 def _lost(metric: AuditMetric, n_failed: int, n_unsupported: int) -> Measured:

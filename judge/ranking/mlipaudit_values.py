@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,18 @@ class AuditItems(NamedTuple):
     groups: Sequence[str] | None = None
     sets: Sequence[str] | None = None
     any_constant: bool = False
+
+
+def as_lists(items: AuditItems) -> list[object]:
+    """The fields as plain data, in their order."""
+    return [field.tolist() if isinstance(field, np.ndarray | np.generic) else field for field in items]
+
+
+def from_lists(lists: list[Any]) -> AuditItems:
+    """The items of `as_lists`."""
+    items = AuditItems(*lists)
+    seen = None if items.seen is None else np.array(items.seen, np.float64)
+    return items._replace(values=np.array(items.values, np.float64), cause=np.array(items.cause, np.int8), seen=seen)
 
 
 Reader = Callable[[Items, Result, AuditMetric], AuditItems]

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
+from judge.ranking.derived_values import DerivedValues
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Answers, AskedTask, MeasuredError, RawMetric, Release, Run, RunOutcome
@@ -53,12 +55,14 @@ class Judged:
     Args:
         load_items: the items table of a result; None if it cannot be read.
         problems: one line for each result or metric that cannot be scored; the methods append to it.
+        kept: values of these results and items; None: they are computed.
     """
 
     suite: Suite
     results: Results
     load_items: Callable[[Result], Items | None]
     problems: list[str]
+    kept: DerivedValues | None = None
 
     def counted_in(self, score: ScoreFamily) -> list[Task]:
         """The tasks that a score counts."""
@@ -77,15 +81,21 @@ class Judged:
         """
         if result.provenance.observation is None:
             return None
-        unit = result.submission, result.task
-        items = self._loaded_runs[unit] if unit in self._loaded_runs else self.load_items(result)
-        if items is not None and KINDS.traits(result.kind).score is ScoreFamily.INSTABILITY:
-            self._loaded_runs[unit] = items
+        items = self.load_items(result)
         if items is None:
-            self.problems.append(
-                f"results/{result.submission}/{result.task}: the items table cannot be read: {without}"
-            )
+            self.problems.append(_unreadable(result, without))
         return items
+
+    def derived(
+        self, result: Result, without: str, name: str, derive: Callable[[Items], object], *parameters: object
+    ) -> Any:
+        """A value of the items of a result: see `DerivedValues.of`. None where `items` is None."""
+        if result.provenance.observation is None:
+            return None
+        value = self._derived.of(result, name, derive, *parameters)
+        if value is None:
+            self.problems.append(_unreadable(result, without))
+        return value
 
     def comparable(self, key: str, task: str) -> Iterator[Result]:
         """The results with metrics of a task that compare with submission `key`: its own first, then by submission.
@@ -188,9 +198,10 @@ class Judged:
 
     def _runs_of_task(self, key: str, task: str, uncompleted: RunOutcome | None) -> list[Run]:
         result = self.results.get((key, task))
-        items = None if result is None else self.items(result, "no instability from it")
-        if items is not None:
-            return _runs_of(task, items, uncompleted)
+        runs = None if result is None else self.derived(result, "no instability from it", "runs", _columns_of_runs)
+        if runs is not None:
+            ids, causes, slopes = runs
+            return _runs_of(task, ids, causes, slopes, uncompleted)
         if result is None:
             outcome = RunOutcome.MISSING
         elif result.provenance.observation is not None:
@@ -218,9 +229,8 @@ class Judged:
         return {}
 
     @cached_property
-    def _loaded_runs(self) -> dict[tuple[str, str], Items]:
-        """By submission and task, the items of dynamics, which are small tables; both variants need them."""
-        return {}
+    def _derived(self) -> DerivedValues:
+        return self.kept or DerivedValues(self.load_items)
 
     @cached_property
     def _metrics(self) -> dict[tuple[str, str | None], Mapping[str, bool]]:
@@ -238,17 +248,28 @@ def raw_metric(task: str, name: str, metric: Metric, *, penalised: bool) -> RawM
     return RawMetric(task, name, value, metric.unit, facts, metric.n_items, metric.n_failed, metric.value)
 
 
-def _runs_of(task: str, items: Items, uncompleted: RunOutcome | None) -> list[Run]:
+def _unreadable(result: Result, without: str) -> str:
+    return f"results/{result.submission}/{result.task}: the items table cannot be read: {without}"
+
+
+def _columns_of_runs(items: Items) -> tuple[list[str], list[int], list[float]]:
+    """The names, causes and slopes of the runs of a dynamics task."""
+    slopes = items.columns.get("slope", np.full(len(items), np.nan))
+    return list(items.id), items.cause.tolist(), slopes.tolist()
+
+
+def _runs_of(
+    task: str, ids: Sequence[str], causes: Sequence[int], slopes: Sequence[float], uncompleted: RunOutcome | None
+) -> list[Run]:
     """The runs of one dynamics task; if several have one name, all but the first are numbered."""
     seen: Counter[str] = Counter()
     names = []
-    for name in items.id:
+    for name in ids:
         seen[name] += 1
         names.append(f"{task}: {name}" if seen[name] == 1 else f"{task}: {name} ({seen[name]})")
-    slopes = items.columns.get("slope", np.full(len(items), np.nan))
     return [
-        Run(name, _outcome(Cause(int(cause)), uncompleted), float(slope))
-        for name, cause, slope in zip(names, items.cause, slopes, strict=True)
+        Run(name, _outcome(Cause(cause), uncompleted), slope)
+        for name, cause, slope in zip(names, causes, slopes, strict=True)
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from judge.ranking.derived_values import DerivedValues
 from judge.ranking.leaderboard import TaskLine
 from judge.records.cache_file import CacheFile
 from judge.records.manifest import Manifest
@@ -28,6 +29,8 @@ class Sources:
         logs: the container's log of the preflight, by submission.
         manifests: the manifests of this suite's publications, the oldest first.
         items: the tables with curves, of dynamics and physicality, by submission and task.
+        result_stamps: by submission and task, a text that changes with the stored result; without one it is compared.
+        derived: plain values of results and their items from the last build.
         item_stamps: by submission and task, a text that changes with the items; those without one are compared whole.
         data: the data root; None: no trajectory is shown.
         trajectories: the stored frames of a run of a task of a submission, by its name; None if they cannot be read.
@@ -46,6 +49,8 @@ class Sources:
     manifests: Sequence[Manifest] = ()
     items: Mapping[tuple[str, str], Items] = field(default_factory=dict)
     item_stamps: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    result_stamps: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    derived: DerivedValues | None = None
     data: Path | None = None
     trajectories: Callable[[TaskLine, str], Trajectory | None] = lambda line, run: None
     backbones: Callable[[TaskLine, str], Sequence[BackboneMap]] = lambda line, run: ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from judge.figures.radar import errors_of, rival_of, spokes
 from judge.ranking.leaderboard import Row
@@ -18,7 +19,8 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
     rival = rival_of(frame, row)
     tasks = [(id, line.task.name) for line in row.tasks]
     return (
-        row,
+        replace(row, tasks=()),
+        [sources.result_stamps.get((id, line.task.name)) or line for line in row.tasks],
         [(key, by_model.get(id)) for key, by_model in board.robustness.intervals.items()],
         (status.ranks, status.ordered, status.tied, status.leader and (status.leader.page, status.leader.rank)),
         (len(board.ranked), neighbour),
