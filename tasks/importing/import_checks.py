@@ -28,8 +28,8 @@ HIGH_STRESS = 1.0
 # eV/atom, for crystals. A chosen bound: energies with pseudopotentials are seldom lower than -100 eV/atom.
 LOW_ENERGY = -500.0
 # eV: the energy of an atom with all its electrons by Thomas and Fermi is THOMAS_FERMI Z^(7/3), where 0.7687 is
-# (3/7) 1.5881 / 0.88534, from the slope of their function at 0. It is the limit for large Z (E. H. Lieb and B. Simon, Adv.
-# Math. 23, 22 (1977), doi:10.1016/0001-8708(77)90108-6). That no atom has a lower energy is tested on noble gases.
+# (3/7) 1.5881 / 0.88534, from the slope of their function at 0. It is the limit for large Z (E. H. Lieb and B. Simon,
+# Adv. Math. 23, 22 (1977), doi:10.1016/0001-8708(77)90108-6). That no atom has a lower energy is tested on noble gases.
 THOMAS_FERMI = -0.7687 * Hartree
 MIN_DISTANCE = 0.5  # Å; H2 has 0.74
 # Å³ per atom: solid hydrogen at 500 GPa has about 1; an atom alone in a box of 46 Å has 100,000.
