@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from judge.pages.chooser import chooser
 from judge.pages.domain_tables import DomainTable, domain_tables
 from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.view import score_display
@@ -24,6 +25,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
     references = {model.id: model.reference for model in frame.file.models if model.reference}
     taking_part = [row for row in board.rows if row.submission.id not in references]
     by_domain = domain_tables(board, references)
+    choosing = chooser(frame)
     page = frame.draw(
         "index.html",
         "index.html",
@@ -40,11 +42,12 @@ def pages(frame: Frame) -> dict[str, bytes]:
         others=score_display.other_table(board),
         domain_tables=by_domain,
         task_groups=task_groups(board),
+        chooser=choosing,
         task_page=task_page,
         n_resamples=N_RESAMPLES,
         modules=_modules(frame, by_domain) if board.rows else (),
     )
-    return {"index.html": page}
+    return {"index.html": page, **(choosing.files if choosing else {})}
 
 
 def _modules(frame: Frame, by_domain: Sequence[DomainTable]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from scoring import names
 
 FOLDER = "assets/"
-STYLES = ("frame", "board", "settings", "figures", "model", "task", "compare", "changes", "text")
+STYLES = ("frame", "board", "chooser", "settings", "figures", "model", "task", "compare", "changes", "text")
 SCRIPTS = "js"
 MAIN = "main.js"
 SCORE_NAMES = "scores.js"

@@ -2,6 +2,7 @@
 
 const modules = {
   "[data-board]": "./board.js",
+  "[data-chooser]": "./chooser.js",
   "[data-settings]": "./settings.js",
   "[data-compare]": "./compare.js",
   "[data-copy]": "./copy.js",

@@ -15,6 +15,7 @@ const BY_DEFAULT = {
   weights: new Map(), // factor by path: "score/name/…", see paths.js
   thresholds: new Map(), // number by "task/metric/number"
   picks: [], // ids of the models that are selected for a comparison
+  chosen: new Map(), // answers of the chooser, by name after "for."
 };
 
 const text = { read: (raw) => raw || undefined, write: String };
@@ -41,8 +42,8 @@ function notNegative(raw) {
   return value >= 0 ? value : undefined;
 }
 
-/** Numbers by key, for names that begin with `prefix`; numbers that `read` refuses are left out. */
-function numbers(query, prefix, read) {
+/** Values by key, for names that begin with `prefix`; values that `read` refuses are left out. */
+function valuesOf(query, prefix, read) {
   const byKey = new Map();
   for (const [name, raw] of query) {
     const value = name.startsWith(prefix) ? read(raw) : undefined;
@@ -77,9 +78,10 @@ export function readView(search = location.search) {
     filters: readFilters(query),
     columns: query.has("column") ? query.getAll("column").filter((key) => key) : null,
     group: query.get("group") === "1",
-    weights: numbers(query, "w.", notNegative),
-    thresholds: numbers(query, "t.", finite),
+    weights: valuesOf(query, "w.", notNegative),
+    thresholds: valuesOf(query, "t.", finite),
     picks: [...new Set(query.getAll("pick"))],
+    chosen: valuesOf(query, "for.", (raw) => raw.trim() || undefined),
   };
 }
 
@@ -97,6 +99,7 @@ function pairs(parts) {
   for (const [key, factor] of parts.weights) if (factor !== 1) named.push([`w.${key}`, String(factor)]);
   for (const [key, number] of parts.thresholds) named.push([`t.${key}`, String(number)]);
   for (const id of parts.picks) named.push(["pick", id]);
+  for (const [name, words] of parts.chosen) named.push([`for.${name}`, words]);
   named.sort(([one], [other]) => (one < other ? -1 : Number(one > other)));
   if (!parts.columns) return named;
   return [...named, ...(parts.columns.length ? parts.columns : [""]).map((key) => ["column", key])];
@@ -126,7 +129,7 @@ export function change(part) {
 
 /** The defaults, without the names in `kept`. */
 function byDefault(...kept) {
-  const fresh = { ...BY_DEFAULT, filters: {}, weights: new Map(), thresholds: new Map() };
+  const fresh = { ...BY_DEFAULT, filters: {}, weights: new Map(), thresholds: new Map(), chosen: new Map() };
   for (const name of kept) delete fresh[name];
   return fresh;
 }
@@ -134,7 +137,7 @@ function byDefault(...kept) {
 /** The change that leads back to the published numbers; search and filters stay. */
 export function publishedAgain() {
   const columns = view.scheme === BY_DEFAULT.scheme ? ["columns", "sort"] : []; // columns of another scheme are dropped
-  return byDefault("search", "filters", "values", "group", "picks", ...columns);
+  return byDefault("search", "filters", "values", "group", "picks", "chosen", ...columns);
 }
 
 // Browsers limit how often an address is written, and a slider writes often. Safari allows 100 times in 30 s.

@@ -1,0 +1,155 @@
+// "Which model for …": a form whose answers are in the address (for.…), and the models that fit, best first.
+
+import { choiceOf, columnsOfChoice, independentItems, rankingOfChoice } from "./chooser_rank.js";
+import { resultTable } from "./chooser_result.js";
+import { isFastEnough, speedOf } from "./chooser_speed.js";
+import { element, setText } from "./element.js";
+import { symbols } from "./filters.js";
+import { change, view } from "./view.js";
+
+const SPEED = "speed";
+const MOST = 8;
+
+const box = document.querySelector("[data-chooser]");
+const form = box.querySelector("[data-choice]");
+const state = box.querySelector(".chooser-state");
+const result = box.querySelector("[data-result]");
+
+const loaded = new Map(); // promises by path
+
+/** A promise of the content of a file of the site; a file that could not be read is asked for again next time. */
+function load(path) {
+  if (!loaded.has(path)) {
+    loaded.set(path, fetch(path).then((answer) => {
+      if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+      return answer.json();
+    }));
+    loaded.get(path).catch(() => loaded.delete(path));
+  }
+  return loaded.get(path);
+}
+
+const wordsOf = (name) => (view.chosen.get(name) ?? "").split(/\s+/).filter(Boolean);
+
+function numberOf(name) {
+  const value = Number(view.chosen.get(name));
+  return value > 0 && Number.isFinite(value) ? value : null;
+}
+
+/** The reader's choice in the view. */
+function chosenNow() {
+  const needs = wordsOf("need");
+  const classes = wordsOf("class");
+  const asked = { elements: symbols(view.chosen.get("elements") ?? ""), classes, needs: needs.filter((need) => need !== SPEED) };
+  const speed = { hardware: view.chosen.get("hardware") ?? "", atoms: numberOf("atoms"), ns: numberOf("ns"), needed: needs.includes(SPEED) };
+  return { choice: choiceOf(asked), speed, speedAlone: speed.needed && !asked.needs.length && !asked.elements.length && !classes.length };
+}
+
+// The form and the view.
+
+function showForm() {
+  for (const input of form.querySelectorAll("[name]")) {
+    if (input.type === "checkbox") input.checked = wordsOf(input.name).includes(input.value);
+    else if (input !== document.activeElement) input.value = view.chosen.get(input.name) ?? "";
+  }
+}
+
+function readForm() {
+  const chosen = new Map();
+  for (const [name, value] of new FormData(form)) {
+    const words = value.trim();
+    if (words) chosen.set(name, chosen.has(name) ? `${chosen.get(name)} ${words}` : words);
+  }
+  return chosen;
+}
+
+// The answer.
+
+/** The models that are fast enough, with their speeds; the fastest first where speed alone is asked for. */
+function withSpeeds(models, speeds, { speed, speedAlone }) {
+  const fitting = models
+    .map((model) => ({ ...model, speed: speedOf(speeds, model.model, speed) }))
+    .filter((model) => isFastEnough(model.speed, speed));
+  return speedAlone ? fitting.toSorted((a, b) => a.speed.ms - b.speed.ms) : fitting;
+}
+
+const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+
+function summary(shown, all, basis, independent, least) {
+  if (!all.length) return "No task of this leaderboard answers this question.";
+  if (!shown.length) return "No model has this speed at a size that was measured. Change what you have.";
+  const among = shown.length < all.length ? ` of ${all.length}` : "";
+  if (!basis.length) return `${shown.length}${among} models, the fastest first.`;
+  const order = independent < least ? ` The order may be chance: there are fewer than ${least} independent items.` : "";
+  const items = Math.max(...all.map((model) => model.n_items));
+  return `${shown.length}${among} ${all.length === 1 ? "model" : "models"} by ${count(items, "item")} of ${count(basis.length, "task")}.${order}`;
+}
+
+/** The tasks of the choice, with their columns. */
+function basisOf(tasks, index, choice) {
+  return tasks
+    .map((task) => ({ entry: index.tasks.find(({ name }) => name === task.task), columns: columnsOfChoice(task, choice) }))
+    .filter(({ columns }) => columns.length);
+}
+
+let last = 0; // number of the last answer: files of an earlier question may arrive later
+
+async function answer() {
+  const number = ++last;
+  showForm();
+  if (!view.chosen.size) {
+    setText(state, "");
+    result.replaceChildren();
+    return;
+  }
+  try {
+    const now = chosenNow();
+    const index = await load(box.dataset.chooser);
+    const { choice } = now;
+    const overlaps = (names, chosen) => !chosen.size || names.some((name) => chosen.has(name));
+    const wanted = index.tasks.filter(({ needs, classes }) => overlaps(needs, choice.needs) && overlaps(classes, choice.classes));
+    const tasks = now.speedAlone ? [] : await Promise.all(wanted.map(({ file }) => load(file)));
+    if (number !== last) return;
+    const models = index.models.map(({ id }) => id);
+    const all = now.speedAlone ? models.map((model) => ({ model, score: null })) : rankingOfChoice(tasks, models, choice);
+    const fitting = withSpeeds(all, index.speeds, now);
+    const basis = basisOf(tasks, index, choice);
+    const independent = independentItems(tasks, choice);
+    setText(state, summary(fitting, all, basis, independent, index.min_independent));
+    const ordered = independent >= index.min_independent;
+    result.replaceChildren(...(fitting.length ? resultTable(fitting, MOST, index, basis, ordered) : []));
+  } catch (error) {
+    if (number !== last) return;
+    console.warn(error.message);
+    setText(state, "The numbers could not be loaded. Try again.");
+    result.replaceChildren(element("p"));
+  }
+}
+
+function choose(chosen) {
+  change({ chosen });
+  answer();
+}
+
+function listen() {
+  form.addEventListener("input", () => choose(readForm()));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", (event) => {
+    event.preventDefault();
+    choose(new Map());
+  });
+  box.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-preset]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return; // in a new tab or window
+    event.preventDefault();
+    const query = new URL(link.href).searchParams;
+    choose(new Map([...query].map(([name, value]) => [name.replace("for.", ""), value])));
+  });
+}
+
+export function start() {
+  listen();
+  box.hidden = false;
+  box.open = view.chosen.size > 0;
+  if (box.open) answer();
+}

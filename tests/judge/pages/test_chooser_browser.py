@@ -1,0 +1,258 @@
+"""The chooser in a real browser: it ranks as Python does, and a reader needs at most three clicks to a named model."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from judge.pages.chooser import Need
+from judge.publishing.folder import publish
+from judge.publishing.site_files import site_files
+from judge.ranking.item_makeup import StructureClass
+from scoring.choice import (
+    Choice,
+    ErrorColumn,
+    ModelSums,
+    ReferenceSums,
+    SumGroup,
+    TaskSums,
+    independent_items,
+    ranking_of_choice,
+)
+from tests.judge.pages.choice_site import choice_site
+from tests.judge.pages.ranking_site import Watched
+from tests.servers.site_server import served
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+SCRIPTS = Path(__file__).parents[3] / "templates" / "js"
+N_CHOICES, SAME = 200, 1e-12
+SYMBOLS = ("H", "C", "O", "Na", "Cl", "Cu")
+MODELS = tuple(f"model-{k}" for k in range(8))
+
+RANK = """async ([tasks, models, choices]) => {
+  const { choiceOf, independentItems, rankingOfChoice } = await import("./js/chooser_rank.js");
+  return choices.map((asked) => {
+    const choice = choiceOf(asked);
+    return [rankingOfChoice(tasks, models, choice), independentItems(tasks, choice)];
+  });
+}"""
+
+
+def random_tasks(rng: np.random.Generator) -> list[TaskSums]:
+    """Tasks of one to three columns, with models that failed, errors above 1, groups of one cluster, and no errors."""
+    return [TaskSums(f"task {k}", tuple(random_column(rng, k) for k in range(rng.integers(1, 4)))) for k in range(6)]
+
+
+def random_column(rng: np.random.Generator, number: int) -> ErrorColumn:
+    n = int(rng.integers(1, 8))
+    sets = [tuple(sorted(rng.choice(SYMBOLS, rng.integers(1, 4), replace=False).tolist())) for _ in range(n)]
+    classes = [tuple(sorted(set(rng.choice(list(StructureClass), 1 + (k == 0)).tolist()))) for k in range(n)]
+    references = []
+    for _ in range(2):
+        trivial = rng.lognormal(size=n) * (rng.random(n) > 0.05)
+        n_items, n_clusters = (rng.integers(1, most, n).tolist() for most in (50, 30))
+        shared = zip(sets, classes, n_items, n_clusters, trivial.tolist(), (trivial**2).tolist(), strict=True)
+        groups = [SumGroup(*values) for values in shared]
+        factor, floor = (1.0, 0.001) if rng.random() < 0.7 else (float(rng.uniform(0.1, 2)), 0.0)
+        references.append(ReferenceSums(tuple(groups), factor, floor))
+    models = {}
+    for model in MODELS:
+        if rng.random() < 0.85:
+            size = rng.choice([0.0, 0.1, 0.5, 3.0], p=[0.05, 0.5, 0.4, 0.05])
+            errors = size * rng.lognormal(size=n)
+            slopes, failed = rng.normal(0, 0.01, n), rng.integers(0, 3, n)
+            spreads = 0.01 * rng.lognormal(size=n)
+            values = [tuple(float(v) for v in array) for array in (errors, spreads, slopes)]
+            models[model] = ModelSums(int(rng.integers(0, 2)), *values, tuple(int(v) for v in failed))
+    needs = tuple(rng.choice(list(Need), rng.integers(1, 3), replace=False).tolist())
+    return ErrorColumn(f"metric {number}", needs, bool(rng.random() < 0.4), tuple(references), models)
+
+
+def random_choices(rng: np.random.Generator) -> list[dict[str, list[str]]]:
+    def some(names: Sequence[str], empty: float) -> list[str]:
+        return [] if rng.random() < empty else [str(name) for name in names if rng.random() < 0.6]
+
+    return [
+        {"elements": some(SYMBOLS, 0.3), "classes": some(list(StructureClass), 0.5), "needs": some(list(Need), 0.5)}
+        for _ in range(N_CHOICES)
+    ]
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, (int, float)):
+        return abs(one - other) <= SAME * max(1.0, abs(one))
+    return one == other
+
+
+def test_the_browser_ranks_200_random_choices_as_python_does(browser: Browser, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    shutil.copytree(SCRIPTS, tmp_path / "js")
+    (tmp_path / "index.html").write_text("<!doctype html><title>empty</title>")
+    n_ranked = n_tied = n_unknown = 0
+    with served(tmp_path) as base, browser.new_page() as page:
+        page.goto(f"{base}index.html")
+        for _ in range(4):
+            tasks, choices = random_tasks(rng), random_choices(rng)[: N_CHOICES // 4]
+            plain = json.loads(TypeAdapter(list[TaskSums]).dump_json(tasks))
+            for asked, (in_browser, independent) in zip(
+                choices, page.evaluate(RANK, [plain, MODELS, choices]), strict=True
+            ):
+                choice = Choice(*(frozenset(asked[name]) for name in ("elements", "classes", "needs")))
+                by_python = [vars(model) for model in ranking_of_choice(tasks, MODELS, choice)]
+                assert len(in_browser) == len(by_python)
+                for one, other in zip(by_python, in_browser, strict=True):
+                    assert one.keys() == other.keys()
+                    assert all(same(one[name], other[name]) for name in one), (one, other)
+                assert independent == independent_items(tasks, choice)
+                n_ranked += bool(by_python)
+                n_tied += sum(model["tied"] is True for model in by_python)
+                n_unknown += sum(model["low"] is None for model in by_python)
+    assert n_ranked > N_CHOICES / 2
+    assert n_tied > n_ranked
+    assert n_unknown > 10
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("chooser")
+    site = choice_site(folder)
+    publish(site_files(site.store, site.board, site.sources), folder / "site")
+    with served(folder / "site") as base:
+        yield base
+
+
+@pytest.fixture
+def watched(browser: Browser, url: str) -> Iterator[Watched]:
+    """The first page: a test fails if it writes to the console or requests anything from elsewhere."""
+    with browser.new_context(viewport={"width": 1280, "height": 800}) as context, context.new_page() as page:
+        watched = Watched(page, url)
+        watched.open()
+        yield watched
+        assert watched.messages == []
+        assert all(request.startswith(url) for request in watched.requests)
+
+
+class Reader:
+    """Counts clicks."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.clicks = page, 0
+
+    def click(self, role: str, name: str) -> None:
+        self.page.locator("[data-chooser]").get_by_role(role, name=name).first.click()
+        self.clicks += 1
+
+    def open(self) -> None:
+        self.page.locator("[data-chooser] > summary").click()
+        self.clicks += 1
+
+    def first(self) -> list[str]:
+        """The cells of the first model."""
+        row = self.page.locator("[data-result] tbody tr").first
+        row.wait_for()
+        return [" ".join(text.split()) for text in row.locator("th, td").all_text_contents()]
+
+
+@pytest.mark.parametrize(
+    ("preset", "task"),
+    [
+        ("Barriers on surfaces", "Reactions on metals"),
+        ("Molten salts in MD", "Molten salts"),
+        ("Conformers of molecules", "Conformers of drugs"),
+    ],
+)
+def test_three_clicks_lead_to_a_named_model_with_its_interval(watched: Watched, preset: str, task: str) -> None:
+    """Barriers on a surface; a molten salt at 800 K for 1 ns; drug-like conformers."""
+    reader = Reader(watched.page)
+    assert not any("choices" in request for request in watched.requests)  # loaded on demand
+    reader.open()
+    reader.click("link", preset)
+    place, model, error, _, ns = reader.first()
+    assert (place, model) == ("1", "Steady")
+    assert re.fullmatch(r"0\.\d{3}95 % interval 0\.\d{3} – 0\.\d{3}", error)
+    assert ns == "9.6"
+    assert task in watched.page.locator("[data-result]").inner_text()
+    reader.page.locator("[data-result] tbody th a").first.click()
+    reader.clicks += 1
+    assert reader.clicks <= 3
+    assert watched.page.locator("h1").inner_text().startswith("Steady")
+
+
+def test_the_choice_is_in_the_address(watched: Watched, url: str) -> None:
+    page, chooser = watched.page, watched.page.locator("[data-chooser]")
+    page.locator("[data-chooser] > summary").click()
+    chooser.get_by_label("Elements").fill("na, Cl")
+    chooser.get_by_label("liquid").check()
+    chooser.get_by_label("long MD").check()
+    chooser.get_by_label("At least, ns a day").fill("20")
+    chooser.get_by_role("status").get_by_text("2 of 3 models by 4 items of 1 task.").wait_for()
+    names = ["Rough", "Wild"]
+    assert page.locator("[data-result] tbody th a").all_text_contents() == names
+    page.wait_for_url(re.compile(r"for\.class=liquid&for\.elements=na%2C\+Cl&for\.need=dynamics&for\.ns=20$"))
+    page.goto(page.url)  # a copy of the address shows the same
+    page.locator("[data-result] tbody th").first.wait_for()
+    assert page.locator("[data-result] tbody th a").all_text_contents() == names
+    page.get_by_role("searchbox").fill("Rough")  # another setting keeps the choice
+    page.wait_for_url(re.compile(r"for\.class=liquid.*search=Rough"))
+    chooser.get_by_role("button", name="Clear").click()
+    page.wait_for_url(f"{url}index.html?search=Rough")
+    assert page.locator("[data-result]").inner_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("for.elements=Xe", "No task of this leaderboard answers this question."),
+        ("for.need=barriers&for.class=crystal", "No task of this leaderboard answers this question."),
+        ("for.need=barriers&for.atoms=100000", "No model has this speed at a size that was measured."),
+        ("for.need=speed", "3 models, the fastest first."),
+    ],
+)
+def test_it_says_what_it_cannot_answer(watched: Watched, query: str, words: str) -> None:
+    page = watched.open(f"?{query}")
+    page.locator("[data-chooser]").get_by_role("status").get_by_text(words).wait_for()
+
+
+def test_speed_is_blank_where_none_was_measured(watched: Watched) -> None:
+    page = watched.open("?for.need=conformers")
+    page.locator("[data-result] tbody th").first.wait_for()
+    assert page.locator("[data-result] tbody tr").first.locator("td").all_text_contents()[-2:] == [
+        "9.0100 atoms",
+        "9.6",
+    ]
+    page.locator("[data-chooser]").get_by_label("Atoms").fill("120")
+    page.locator("[data-result]").get_by_text("120 atoms").first.wait_for()
+    assert page.locator("[data-result] tbody th a").all_text_contents() == ["Steady", "Rough", "Wild"]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
+def test_an_answer_has_no_violation_and_fits(browser: Browser, url: str, width: int, scheme: str) -> None:
+    with browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme) as page:
+        page.goto(f"{url}index.html?for.class=surface&for.need=barriers")
+        page.locator("[data-result] tbody th").first.wait_for()
+        assert [each["id"] for each in Axe().run(page, "[data-chooser]").response["violations"]] == []
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        frame = page.locator("[data-result] .table-frame")
+        assert frame.evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
+def test_closed_it_is_one_line(browser: Browser, url: str) -> None:
+    for width in (400, 1280):
+        with browser.new_page(viewport={"width": width, "height": 900}) as page:
+            page.goto(f"{url}index.html")
+            page.locator("[data-chooser]").wait_for()
+            box = page.locator("[data-chooser]").bounding_box()
+            assert box is not None
+            assert box["height"] <= 48

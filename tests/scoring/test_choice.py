@@ -1,0 +1,126 @@
+"""The ranking of a choice, against direct computations over items and clusters."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judge.ranking.error_sums import as_lists, error_sums, from_lists
+from scoring.choice import (
+    Choice,
+    ErrorColumn,
+    ModelSums,
+    ReferenceSums,
+    SumGroup,
+    TaskSums,
+    Z,
+    independent_items,
+    ranking_of_choice,
+)
+from tasks.metrics.averages import Average
+from tasks.metrics.measurement import Items
+
+SETS = (("Cu",), ("Cu", "O"), ("O",))
+
+
+def items_and_average(rng: np.random.Generator, n: int = 60, root: bool = False) -> tuple[Items, Average]:
+    """Items in clusters of three, of which one failed if the metric is no root."""
+    error, reference = rng.normal(0, 0.1, n), rng.normal(0, 1.0, n)
+    cause = ((np.arange(n) == 5) & (not root)).astype(np.int8)
+    error[cause > 0] = np.nan
+    power = 2 if root else 1
+    average = Average("mae", "eV", np.abs(error) ** power, np.ones(n), root=root, baseline=np.abs(reference) ** power)
+    names = [f"item {k}" for k in range(n)]
+    return Items(names, names, [f"cluster {k // 3}" for k in range(n)], cause, {}), average
+
+
+def column_of(items: Items, average: Average, labels: np.ndarray) -> tuple[ErrorColumn, np.ndarray, np.ndarray]:
+    """The column of one model, with the errors and trivial errors of the items."""
+    assert average.baseline is not None
+    trivial = float(average.baseline.mean()) ** (0.5 if average.root else 1.0)
+    metric = average.metric(trivial)
+    c = average.contribution(metric.failure_cost or np.nan)
+    sums = error_sums(c, metric, items, labels, len(SETS))
+    assert sums is not None
+    kept = from_lists(as_lists(sums))
+    assert all(np.array_equal(one, other) for one, other in zip(sums, kept, strict=True))
+    groups = tuple(
+        SumGroup(elements, ("crystal",), int((labels == g).sum()), int(sums.n_clusters[g]), trivial, squares)
+        for g, (elements, trivial, squares) in enumerate(zip(SETS, sums.trivial, sums.trivial_squares, strict=True))
+    )
+    model = ModelSums(0, tuple(sums.errors), tuple(sums.spreads), tuple(sums.slopes), tuple(sums.failed))
+    assert average.baseline is not None
+    return (
+        ErrorColumn("mae", ("energies",), sums.root, (ReferenceSums(groups),), {"m": model}),
+        c.sums,
+        average.baseline,
+    )
+
+
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("elements", [{"Cu"}, {"Cu", "O"}, set()])
+def test_score_and_interval_are_those_of_the_chosen_items(root: bool, elements: set[str]) -> None:
+    items, average = items_and_average(np.random.default_rng(1), root=root)
+    labels = np.arange(60) // 3 % 3  # whole clusters
+    column, s, d = column_of(items, average, labels)
+    choice = Choice(frozenset(elements))
+    chosen = np.isin(labels, [g for g, each in enumerate(SETS) if not elements or elements.issuperset(each)])
+    (ranked,) = ranking_of_choice([TaskSums("t", (column,))], ["m"], choice)
+    ratio = s[chosen].sum() / d[chosen].sum()
+    assert ranked.score == pytest.approx(math.sqrt(ratio) if root else ratio, rel=1e-12)
+    residuals = np.bincount(np.arange(60) // 3, np.where(chosen, s - ratio * d, 0.0))
+    n = chosen.sum() // 3
+    spread = math.sqrt((residuals**2).sum() * n / (n - 1)) / d[chosen].sum()
+    assert ranked.deviation == pytest.approx(spread * (0.5 / math.sqrt(ratio) if root else 1.0), rel=1e-9)
+    assert (ranked.n_items, ranked.n_failed) == (chosen.sum(), int(items.cause[chosen].sum()))
+    assert independent_items([TaskSums("t", (column,))], choice) == n
+
+
+def test_the_interval_covers_as_it_states() -> None:
+    """Over 300 sets of 90 items, 95 % of the intervals contain the ratio of the expected errors."""
+    hits = 0
+    for seed in range(300):
+        items, average = items_and_average(np.random.default_rng(seed), 90)
+        items = replace(items, cause=np.zeros(90, np.int8))
+        error = np.random.default_rng(seed + 1000).normal(0, 0.3, 90)
+        average = average._replace(sums=np.abs(error))
+        column, _, _ = column_of(items, average, np.arange(90) // 3 % 3)
+        (ranked,) = ranking_of_choice([TaskSums("t", (column,))], ["m"], Choice())
+        assert ranked.low is not None
+        assert ranked.high is not None
+        hits += ranked.low <= 0.3 <= ranked.high  # both are half-normal, so their means have the ratio of their widths
+    assert 0.92 <= hits / 300 <= 0.98
+
+
+def task_of(name: str, errors: dict[str, float], spread: float = 0.01) -> TaskSums:
+    """A task of one group of 40 items in 40 clusters."""
+    group = SumGroup(("Cu",), ("crystal",), 40, 40, 40.0, 40.0)
+    models = {id: ModelSums(0, (40 * error,), (spread,), (0.0,), (0,)) for id, error in errors.items()}
+    return TaskSums(name, (ErrorColumn("mae", ("energies",), False, (ReferenceSums((group,)),), models),))
+
+
+def test_a_failed_task_counts_as_worst_and_no_error_more_than_one() -> None:
+    tasks = [task_of("one", {"a": 0.1, "b": 0.2, "c": 5.0}), task_of("two", {"b": 0.2, "c": 0.2})]
+    ranked = ranking_of_choice(tasks, ["a", "b", "c", "never judged"], Choice())
+    assert [(model.model, pytest.approx(model.score)) for model in ranked] == [("b", 0.2), ("a", 0.55), ("c", 0.6)]
+    assert [model.n_tasks for model in ranked] == [2, 1, 2]
+
+
+def test_ties_follow_the_interval_of_the_difference() -> None:
+    deviation = math.sqrt(0.01 * 40 / 39) / 40
+    near, far = 0.2 + Z * math.sqrt(2) * deviation * 0.99, 0.2 + Z * math.sqrt(2) * deviation * 1.01
+    ranked = ranking_of_choice([task_of("one", {"a": 0.2, "b": near, "c": far})], "abc", Choice())
+    assert [model.tied for model in ranked] == [True, True, False]
+
+
+def test_one_cluster_has_no_interval_and_an_unknown_choice_no_model() -> None:
+    tasks = [task_of("one", {"a": 0.2})]
+    lone = replace(tasks[0].columns[0].references[0].groups[0], n_clusters=1)
+    column = replace(tasks[0].columns[0], references=(ReferenceSums((lone,)),))
+    (ranked,) = ranking_of_choice([TaskSums("one", (column,))], "a", Choice())
+    assert (ranked.score, ranked.low, ranked.tied) == (pytest.approx(0.2), None, None)
+    for choice in (Choice(frozenset({"Ag"})), Choice(classes=frozenset({"liquid"})), Choice(needs=frozenset({"md"}))):
+        assert ranking_of_choice(tasks, "a", choice) == []
