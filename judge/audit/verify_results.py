@@ -126,7 +126,7 @@ def check_submission(context: VerificationContext, id: str) -> SubmissionCheck:
     for result in results:
         end = histories[unit_prefix(id, result.task, result.observation_key)].end
         if end is None:  # another judge has just begun a new attempt
-            defects.append(Defect(id, f"{result.task} is being judged anew: verify it again afterwards"))
+            defects.append(Defect(id, f"{result.task} is being judged again: verify it afterwards"))
             continue
         row = _CheckedResult(result, submission, tasks[result.task], end)
         if context.is_removed(result):

@@ -283,7 +283,7 @@ def _begun(folder: Path) -> TrajectoryRequest | None:
     path = folder / REQUEST
     if not path.is_file():
         return None
-    with dataset_faults(f"{path}: remove the folder to begin anew"):
+    with dataset_faults(f"{path}: remove the folder to begin again"):
         return TrajectoryRequest.model_validate_json(path.read_bytes())
 
 
@@ -325,10 +325,10 @@ def _checkpoint(path: Path) -> Checkpoint | None:
         with dataset_faults(path):
             arrays: dict[str, Any] = dict(load(path.read_bytes()))
     except SafetensorError as error:
-        raise DatasetError(f"{path}: is no checkpoint: {error}: remove it to begin this molecule anew") from None
+        raise DatasetError(f"{path}: is no checkpoint: {error}: remove it to begin this molecule again") from None
     missing = [key for key in KEPT if key not in arrays]
     if missing:
-        raise DatasetError(f"{path}: {missing[0]}: is missing: remove the file to begin this molecule anew")
+        raise DatasetError(f"{path}: {missing[0]}: is missing: remove the file to begin this molecule again")
     return arrays
 
 

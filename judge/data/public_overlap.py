@@ -54,7 +54,7 @@ class PublicOverlap(NamedTuple):
 def public_overlap(dataset: Dataset, public: Dataset, within: float = WITHIN) -> PublicOverlap:
     """The frames of `dataset` that lie within an RMSD of `within` [Å] of a frame of `public`.
 
-    The same molecules are compared, whatever their groups are called and the order of their atoms is.
+    The same molecules are compared, with any names of their groups and in any order of their atoms.
 
     Raises:
         DatasetError: the two have no molecule in common, so that nothing can be compared.

@@ -1,7 +1,7 @@
 """The stored answers of a submission in tasks with labels, with which the consistency check of a timing compares.
 
 A timing waits until one of these tasks has answers, or all of them ended without: so what is timed is compared with
-what is judged, in whatever order a maintainer judges. The answers that were compared are stored in the observation of
+what is judged, in any order that a maintainer chooses. The answers that were compared are stored in the observation of
 the timing, with the sha256 of the observation that they are from. `judge verify` measures with them again.
 """
 

@@ -151,7 +151,7 @@ def examine_clock(trial: Trial) -> Finding:
 
 
 def examine_encoding(trial: Trial) -> Finding:
-    """The words for two trainings are the same, whatever their models are called, and however large they are."""
+    """The words for two trainings are the same for models of any name and size."""
     words = set()
     for _ in range(2):
         label = 10**6 + secrets.randbelow(10**8)

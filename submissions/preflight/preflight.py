@@ -217,7 +217,7 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
 
 
 def _answer_checks(first: FirstAnswers) -> tuple[Check, ...]:
-    """How many structures got an answer, and of which properties."""
+    """How many structures got an answer, and their properties."""
     failures = ", ".join(f"{name} ({_words(answer)})" for name, answer in first.failed.items())
     count = f"{len(first.answered)} of {len(first.answered) + len(first.failed)} structures"
     return (

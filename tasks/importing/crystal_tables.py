@@ -1,6 +1,6 @@
 """Datasets of crystals with properties, and of structures alone: `structures.extxyz`, and `crystals.json` beside it.
 
-Structures are named by `name` in their comment line. The table has one entry an item, whatever the kind of task:
+Structures are named by `name` in their comment line. The table has one entry an item, for each kind of task:
 
     {"crystals": [{"id": "Cu at 25 GPa", "structure": "Cu", "group": "fcc", "cluster": "Cu", "pressure_gpa": 25.0,
                    "reference": {"volume_per_atom": 10.49}},

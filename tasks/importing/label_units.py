@@ -90,7 +90,7 @@ def parse_units(text: str) -> LabelUnits:
             raise DatasetError(f"--units: {quantity}: {unit!r} is no unit of it that is known; say {EXAMPLE}")
         factors[quantity] = value
     if "length" not in factors:
-        raise DatasetError("--units: length is not stated: add length=angstrom, or whatever positions and cell are in")
+        raise DatasetError("--units: length is not stated: add length=angstrom, or the unit of positions and cell")
     return LabelUnits(**factors)
 
 

@@ -1,4 +1,4 @@
-"""Physicality: laws that hold for any energy of atoms, whatever its level of theory. There are no labels.
+"""Physicality: laws that hold for any energy of atoms, at any level of theory. There are no labels.
 
 The model is asked about each structure of a data set (`tasks.physicality.structures` makes one from a seed) and about
 the copies of `tasks.physicality.variants`. The errors of an item (a structure and a probe) are the largest over its

@@ -1,4 +1,4 @@
-"""RMSD of a periodic structure from a reference, whatever its origin, its cell and the images of its atoms."""
+"""RMSD of a periodic structure from a reference, for any origin, cell and images of its atoms."""
 
 from __future__ import annotations
 

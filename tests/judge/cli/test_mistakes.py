@@ -304,7 +304,7 @@ MISTAKES = {
     ),
     "importing in wrong units": Mistake(
         f"data import extxyz Pt.extxyz {STATED} --units energy=hartree",
-        "judge: --units: length is not stated: add length=angstrom, or whatever positions and cell are in",
+        "judge: --units: length is not stated: add length=angstrom, or the unit of positions and cell",
     ),
 }
 
