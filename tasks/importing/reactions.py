@@ -10,7 +10,7 @@ Structures are named by `name` in their comment line; molecules state `charge` a
 
 `reference_unit` is one of `tasks.structures.units`: of energies (eV, meV, kcal/mol, kJ/mol, hartree) if reactions have
 no area, else per area (eV/Å², meV/Å², J/m², mJ/m²). The reference is `reference`, of the card's default label set, or
-`references`, by label set of the card; or `reference_kcal_per_mol`, which may have any unit. All are kept in eV or eV/Å².
+`references`, by label set of the card; or `reference_kcal_per_mol`, with any unit. All are kept in eV or eV/Å².
 The sum is divided by `area_angstrom2`: twice the cross-section if a cell has two surfaces. `quantity` distinguishes
 barriers from reaction energies. Reactions of one `cluster` are correlated; without one each stands for itself. A sum in
 which atoms appear or vanish is refused, unless it is `unbalanced` on purpose (a bare proton has no energy to add).
