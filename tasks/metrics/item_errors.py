@@ -11,7 +11,7 @@ from tasks.metrics.contributions import Contributing
 from tasks.metrics.measurement import Items
 from tasks.structures.frames import Float
 
-_FEWEST_VALUES = 3  # a share has two: an item is off, or it is not
+_FEWEST_VALUES = 2  # beside zero; a share has one: an item is off, or it is not
 
 
 class _NotClipped(NamedTuple):
@@ -42,4 +42,4 @@ def item_errors(kind: object, items: Items, metric: str) -> Float | None:
     means = np.divide(of_metric.sums, of_metric.counts, out=np.full(len(items), np.nan), where=takes_part)
     errors = of_metric.scale * means**of_metric.power
     errors[takes_part & (items.cause != 0)] = np.inf
-    return errors if len(np.unique(errors[np.isfinite(errors)])) >= _FEWEST_VALUES else None
+    return errors if len(np.unique(errors[np.isfinite(errors) & (errors > 0)])) >= _FEWEST_VALUES else None

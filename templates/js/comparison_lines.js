@@ -43,20 +43,20 @@ export function line(name, cells, lower = null, below = false) {
   return row(name, cells, below);
 }
 
-function difference(other, first, textOf) {
+function difference(other, first, textOf, endOf) {
   if (other.value === null || first.value === null) return cell(NONE);
   const text = signed(other.value - first.value, textOf);
   if (!hasWidth(other) || !hasWidth(first)) return cell(text, "no interval");
   if (!apart(other, first)) return cell(text, "intervals overlap");
   const [[low, high], [firstLow, firstHigh]] = [other.interval, first.interval];
-  return cell(text, `${signed(low - firstHigh, textOf)} to ${signed(high - firstLow, textOf)}`);
+  return cell(text, `${signed(low - firstHigh, endOf)} to ${signed(high - firstLow, endOf)}`);
 }
 
-/** A row below a row with a best cell: the difference of each cell from the best, and its range. `textOf`: as in `signed`. */
-export function differences({ cells }, textOf) {
+/** A row below a row with a best cell: the difference of each cell from the best, and its range. `textOf`: as in `signed`; `endOf`: for its range. */
+export function differences({ cells }, textOf, endOf = textOf) {
   const first = cells.find((other) => other.mark);
   if (!first) return [];
-  return [row("from the best here", cells.map((other) => (other === first ? cell(NONE) : difference(other, first, textOf))), true)];
+  return [row("from the best here", cells.map((other) => (other === first ? cell(NONE) : difference(other, first, textOf, endOf))), true)];
 }
 
 /** Whether the times of these models compare: only within one hardware class. */

@@ -13,11 +13,12 @@ function* leaves(node, names) {
   for (const part of node.parts ?? []) yield* leaves(part, [...names, part.name]);
 }
 
-/** The name of a metric in words; a group follows a colon. */
+/** The name of a metric in words, as within a sentence; a group follows a colon. */
 function label(metric, labels) {
   const [name, ...group] = metric.split(":");
-  const words = (labels[name] ?? name.replaceAll("_", " ")).toLowerCase();
-  return group.length ? `${words}: ${group.join(":").toLowerCase()}` : words;
+  const words = labels[name] ?? name.replaceAll("_", " ");
+  const first = /^.\p{Lu}/u.test(words) ? words[0] : words[0].toLowerCase(); // an abbreviation keeps its capitals
+  return [first + words.slice(1), ...(group.length ? [group.join(":")] : [])].join(": ");
 }
 
 const read = (raw) => (raw === "Infinity" ? Infinity : raw);
@@ -99,15 +100,16 @@ function apart(values) {
 /** Raw errors with their unit and interval, and below them the differences. */
 function differenceLines({ task, values }, models, intervals) {
   const unit = values.find((each) => each?.unit)?.unit ?? "";
-  const shown = (value) => `${number(shownValue(value, unit))} ${shownUnit(unit)}`.trim();
+  const numberOf = (value) => number(shownValue(value, unit));
+  const shown = (value) => `${numberOf(value)} ${shownUnit(unit)}`.trim();
   const cells = values.map((each, column) => {
     if (!isKnown(each)) return cell(NONE);
     const interval = intervals(models[column].id, task.name, each.metric);
-    const span = interval ? `${interval.map(shown).join("\u00a0– ")}; ` : "";
+    const span = interval ? `${interval.map(numberOf).join("\u00a0– ")}; ` : "";
     return { ...cell(shown(each.raw), `${span}normalised ${decimals(each.value)}`, each.raw), interval };
   });
   const first = { ...line(`${task.title}: ${values.find(Boolean).name} ↓`, cells, true), page: task.page };
-  return [first, ...differences(first, shown)];
+  return [first, ...differences(first, shown, numberOf)];
 }
 
 /** Rows of the tasks in which the normalised errors of the models differ most, each by its number that differs most. */

@@ -83,22 +83,30 @@ def _marked(cells: Sequence[Cell], best: float) -> Sequence[Cell]:
     return [cell._replace(mark=mark) if cell in alike else cell for cell in cells]
 
 
-def differences(line: CompareLine, text_of: Callable[[float], str] = formatting.decimals) -> tuple[CompareLine, ...]:
+def differences(
+    line: CompareLine,
+    text_of: Callable[[float], str] = formatting.decimals,
+    end_of: Callable[[float], str] | None = None,
+) -> tuple[CompareLine, ...]:
     """A row below a row with a best: the difference of each model from the first best one, and how certain it is.
 
     If two intervals are separate, the difference lies between that of their near ends and that of their far ends.
 
     Args:
         text_of: the size of a difference as text.
+        end_of: the same of the ends of its range; None: `text_of`.
     """
     first = next((cell for cell in line.cells if cell.mark), None)
     if first is None:
         return ()
-    cells = tuple(Cell(formatting.NONE) if cell is first else _difference(cell, first, text_of) for cell in line.cells)
+    cells = tuple(
+        Cell(formatting.NONE) if cell is first else _difference(cell, first, text_of, end_of or text_of)
+        for cell in line.cells
+    )
     return (CompareLine("from the best here", cells, below=True),)
 
 
-def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str]) -> Cell:
+def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str], end_of: Callable[[float], str]) -> Cell:
     if cell.value is None or first.value is None:
         return Cell(formatting.NONE)
     (low, high), (first_low, first_high) = cell.interval or (0.0, 0.0), first.interval or (0.0, 0.0)
@@ -107,9 +115,7 @@ def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str]) -> Cel
         return Cell(text, "no interval")
     if not _separate(cell, first):
         return Cell(text, "intervals overlap")
-    return Cell(
-        text, f"{formatting.signed(low - first_high, text_of)} to {formatting.signed(high - first_low, text_of)}"
-    )
+    return Cell(text, f"{formatting.signed(low - first_high, end_of)} to {formatting.signed(high - first_low, end_of)}")
 
 
 def _separate(a: Cell, b: Cell) -> bool:

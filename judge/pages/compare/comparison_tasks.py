@@ -96,8 +96,11 @@ def _difference_lines(
 ) -> tuple[CompareLine, ...]:
     unit = next((number.unit for number in each.numbers if number is not None and number.unit), "")
 
+    def number_of(value: float) -> str:
+        return formatting.number(formatting.shown_value(value, unit))
+
     def shown(value: float) -> str:
-        return f"{formatting.number(formatting.shown_value(value, unit))} {formatting.shown_unit(unit)}".strip()
+        return f"{number_of(value)} {formatting.shown_unit(unit)}".strip()
 
     cells = []
     for model, number in zip(models, each.numbers, strict=True):
@@ -105,11 +108,11 @@ def _difference_lines(
             cells.append(Cell(formatting.NONE))
             continue
         interval = intervals.get(model.id, {}).get((each.task.name, number.metric))
-        span = "" if interval is None else f"{shown(interval[0])}\u00a0– {shown(interval[1])}; "
+        span = "" if interval is None else f"{number_of(interval[0])}\u00a0– {number_of(interval[1])}; "
         note = f"{span}normalised {formatting.decimals(number.value)}"
         cells.append(Cell(shown(number.raw), note, number.raw, interval))
     values = line(f"{each.task.title}: {each.name} ↓", cells, lower=True)._replace(page=each.task.page)
-    return values, *differences(values, shown)
+    return values, *differences(values, shown, number_of)
 
 
 def _outcome(model: ModelFile, index: int) -> Cell:
@@ -149,12 +152,17 @@ def _numbers(scores: Mapping[str, Term], tasks: Sequence[str]) -> dict[str, dict
                 task = task if task in tasks else task.partition(": ")[0]
                 runs.setdefault(task, []).extend([] if term.value is None else [term.value])
                 continue
-            name = path[-2] if SCORES[key].by_label_type else formatting.metric_label(metric).lower()
+            name = path[-2] if SCORES[key].by_label_type else lowered(formatting.metric_label(metric))
             by_task.setdefault(task, {})[key, name] = TaskNumber(term.value, raw, unit, metric)
     for task, values in runs.items():
         mean = sum(values) / len(values) if values else None
         by_task.setdefault(task, {})[INSTABILITY, RUNS] = TaskNumber(mean)
     return by_task
+
+
+def lowered(label: str) -> str:
+    """The label within a sentence: its first word begins with a small letter, unless it is an abbreviation."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
 
 def _leaves(term: Term, above: Path) -> Iterator[tuple[Path, Term]]:

@@ -75,8 +75,8 @@ def test_the_tasks_that_differ_most_are_first_with_units_and_intervals(seven_mod
     at = next(index for index, line in enumerate(made.lines) if line.name.startswith("Molecules"))
     values, below = made.lines[at : at + 2]
     assert [cell.mark for cell in values.cells] == ["", "best"]
-    assert values.cells[0].note == "180 meV/atom\u00a0– 220 meV/atom; normalised 0.200"
-    assert (below.cells[0].text, below.cells[0].note) == ("+100 meV/atom", "+70.0 meV/atom to +130 meV/atom")
+    assert values.cells[0].note == "180\u00a0– 220; normalised 0.200"
+    assert (below.cells[0].text, below.cells[0].note) == ("+100 meV/atom", "+70.0 to +130")
 
 
 def test_the_intervals_file_has_those_of_the_board_to_three_digits() -> None:
