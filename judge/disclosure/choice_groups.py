@@ -137,7 +137,9 @@ def _revealing(groups: Sequence[Sequence[int]], index: Int, parts: Float) -> int
     """
     chosen = [np.isin(index, group) for group in groups]
     sizes = np.array([members.sum() for members in chosen])
-    together = np.array([parts[members].T @ parts[members] for members in chosen]).reshape(-1, *[parts.shape[1]] * 2)
+    together = np.array([parts[members].T @ parts[members] for members in chosen]).reshape(
+        len(chosen), *[parts.shape[1]] * 2
+    )
     rest = _left_over(sizes, together)
     whole = _left_over(sizes.sum()[None], together.sum(axis=0)[None])[:, 0]
     left = rest.sum(axis=1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row
+from judge.view.goodness import goodness
 from judge.view.score_display import known, uncertainty_of
 from scoring import Term
 from scoring.intervals import Interval
@@ -22,6 +23,11 @@ class DomainCell(NamedTuple):
     @property
     def value(self) -> float | None:
         return None if self.term is None else self.term.value
+
+    @property
+    def goodness(self) -> float | None:
+        """The length of its bar."""
+        return goodness(self.value, 1.0, lower_is_better=True)
 
 
 class DomainLine(NamedTuple):
@@ -66,6 +72,45 @@ def domain_tables(board: Leaderboard, references: Collection[str] = ()) -> tuple
         if keys:
             tables.append(DomainTable(domain, tuple(keys), _lines(board, domain, keys, references)))
     return tuple(tables) if len(tables) > 1 else ()
+
+
+class MatrixColumn(NamedTuple):
+    """One score in one domain."""
+
+    domain: str
+    key: str
+
+    @property
+    def label(self) -> str:
+        return SCORES[self.key].label
+
+
+class MatrixLine(NamedTuple):
+    """A model, with a cell for each column."""
+
+    row: Row
+    cells: tuple[DomainCell, ...]
+
+
+class DomainMatrix(NamedTuple):
+    """Models by domains. `n_models` is the number of all models, some of them without a line."""
+
+    columns: tuple[MatrixColumn, ...]
+    lines: tuple[MatrixLine, ...]
+    n_models: int
+
+
+def domain_matrix(board: Leaderboard, tables: Sequence[DomainTable], n_lines: int) -> DomainMatrix | None:
+    """The first models of the ranking by the domains of `tables`; None if there is no table."""
+    if not tables:
+        return None
+    columns = tuple(MatrixColumn(table.title, key) for table in tables for key in table.keys)
+    by_table = [{line.row.submission.id: line.cells for line in table.lines} for table in tables]
+    lines = [
+        MatrixLine(row, tuple(cell for cells in by_table for cell in cells[row.submission.id]))
+        for row in board.rows[:n_lines]
+    ]
+    return DomainMatrix(columns, tuple(lines), len(board.rows))
 
 
 def _lines(

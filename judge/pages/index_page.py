@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from judge.pages.chooser import chooser
-from judge.pages.domain_tables import DomainTable, domain_tables
+from judge.pages.domain_tables import DomainTable, domain_matrix, domain_tables
 from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.view import score_display
 from judge.view.assets import MAIN, modules_behind
 from judge.view.columns import task_groups
 from judge.view.leaderboard_export import task_page
+from judge.view.model_facts import FACT_COLUMNS, fact_cells, no_fact_cells
 from judge.view.page_context import Frame
 from scoring.names import SCORES
 
@@ -40,7 +41,10 @@ def pages(frame: Frame) -> dict[str, bytes]:
         robustness_tables=score_display.robustness_tables(board, keys),
         n_lines=N_LINES,
         others=score_display.other_table(board),
-        domain_tables=by_domain,
+        matrix=domain_matrix(board, by_domain, N_LINES),
+        fact_columns=FACT_COLUMNS,
+        fact_cells=fact_cells,
+        no_fact_cells=no_fact_cells,
         task_groups=task_groups(board),
         chooser=choosing,
         task_page=task_page,

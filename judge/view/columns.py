@@ -9,6 +9,7 @@ from typing import NamedTuple
 from judge.disclosure.redaction import TIME_DIGITS
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view import formatting
+from judge.view.goodness import goodness
 from judge.view.leaderboard_export import hardware_of
 from scoring import Release, Term
 from scoring.intervals import Interval
@@ -35,8 +36,8 @@ _ABOUT = {
     EFFICIENCY: "{speed} µs per atom over the mean time per atom of a single structure, on the judge’s clock. A "
     "structure that failed counts {slow} s per atom; a task without any time counts as infinitely slow. Times and "
     "efficiency are published to two digits.",
-    INSTABILITY: "Decades by which the energy drift of constant-energy dynamics exceeds {tolerance} eV/atom/ps, mean "
-    "over runs. A run that blows up counts {worst}; one that ran out of time is left out.",
+    INSTABILITY: "Energy drift in constant-energy molecular dynamics: log₁₀ of the drift over {tolerance} eV/atom/ps, "
+    "0 if the drift is smaller; mean over runs. A run that fails counts {worst}. A run that ran out of time is left out.",
 }
 
 
@@ -47,14 +48,14 @@ def score_text(key: str, value: float | None) -> str:
 
 def score_span(key: str, low: float, high: float) -> str:
     """The range between two values of a score, as text."""
-    return f"{score_text(key, low)}\u00a0–\u00a0{score_text(key, high)}"
+    return f"{score_text(key, low)}\u00a0– {score_text(key, high)}"
 
 
 class Column(NamedTuple):
     """One score as a column of a table.
 
     Args:
-        full: the value whose bar has the full length.
+        full: the worst value if lower is better, else the best one; see `judge.view.goodness`.
         best: the best value of the ranked models by `class_of`.
         classes: hardware classes; values of different classes do not compare. Empty if there are fewer than two.
         tolerances: drift tolerances of the release, without the default.
@@ -91,9 +92,9 @@ class Column(NamedTuple):
         """The interval as text."""
         return score_span(self.key, *interval[:2])
 
-    def share(self, row: Row) -> float:
-        """The length of the bar, 0 to 1."""
-        return (self.term(row).value or 0.0) / self.full
+    def goodness(self, value: float | None) -> float | None:
+        """The length of the bar: 0 for the worst to 1 for the best."""
+        return goodness(value, self.full, lower_is_better=self.lower_is_better)
 
     def class_of(self, row: Row) -> str:
         """The hardware class of a row's value; empty if `classes` is."""

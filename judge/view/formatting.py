@@ -185,6 +185,20 @@ def thousands(n: int) -> str:
     return f"{n:,}".replace(",", "\u202f")
 
 
+def parameters(n: int | None) -> str:
+    """A number of parameters: 412 k, 3.41 M; a dash if it is not known."""
+    if n is None:
+        return NONE
+    if n >= 1e6:
+        return f"{number(n / 1e6)}\u00a0M"
+    return f"{number(n / 1e3)}\u00a0k" if n >= 1e3 else str(n)
+
+
+def models_words(n: int, n_ranked: int) -> str:
+    """4 models, 2 of them ranked."""
+    return f"{count(n, 'model')}, {n_ranked} of them ranked" if n else "no models"
+
+
 def count(n: int, noun: str) -> str:
     """1 task, 2 tasks."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -6,7 +6,7 @@ from importlib import resources
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from judge.view import escaping, formatting
+from judge.view import escaping, formatting, goodness
 from scoring.intervals import MIN_INDEPENDENT
 
 
@@ -37,6 +37,7 @@ def environment() -> Environment:
         duration=formatting.duration,
         is_web_address=formatting.is_web_address,
         metric=formatting.metric_label,
+        models=formatting.models_words,
         moment=formatting.moment,
         number=escaping.number,
         percent=escaping.percent,
@@ -50,6 +51,7 @@ def environment() -> Environment:
         span=lambda interval: formatting.span(interval.low, interval.high),
         spaced=lambda text: text.replace("_", " "),
         thousands=formatting.thousands,
+        tint=goodness.tint,
         unit=formatting.shown_unit,
         verdict=formatting.verdict_words,
     )

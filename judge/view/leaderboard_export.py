@@ -118,6 +118,8 @@ def _model(row: Row, submissions: Submissions) -> ModelFile:
         n_of_team=submissions.n_of_team(submission) or 1,
         submitted=submission.created,
         open_weights=card.open_weights,
+        license=card.license,
+        training=tuple(data.name for data in card.training),
         parameters=card.n_parameters,
         parameters_counted=submission.preflight.n_parameters,
         conservative=card.conservative,

@@ -156,6 +156,8 @@ class ModelFile(Entry):
         reference: the purpose of a reference row, which takes no part in the ranking; empty for other rows.
         team: its team, as far as the judge knows; empty if it is not known.
         n_of_team: how many submissions this team has made, with those taken out; 1 if the team is not known.
+        license: of the weights, as its card states it.
+        training: the names of the data that its card states.
         parameters, parameters_counted: the number of parameters, stated, and counted in the preflight.
         conservative, conservative_measured: whether forces are the gradient of the energy, stated and measured.
         elements: the elements that its card states.
@@ -176,6 +178,8 @@ class ModelFile(Entry):
     n_of_team: int = 1
     submitted: AwareDatetime | None = None
     open_weights: bool | None = None
+    license: str = ""
+    training: tuple[str, ...] = ()
     parameters: int | None = None
     parameters_counted: int | None = None
     conservative: bool | None = None

@@ -4,7 +4,7 @@ import { update } from "./board_numbers.js";
 import { filterRows, putInOrder } from "./board_order.js";
 import { boardTable, layOut } from "./board_table.js";
 import { showTools, startTools } from "./board_tools.js";
-import { allColumns, groupsOf, scoreColumns } from "./columns.js";
+import { allColumns, CARD, cardColumns, groupsOf, scoreColumns } from "./columns.js";
 import { offerPicks } from "./compare_picks.js";
 import { setText } from "./element.js";
 import { matching } from "./filters.js";
@@ -27,10 +27,13 @@ function take(board, file, names) {
     now = { scores, all: () => (made ??= allColumns(file, scheme, scores, view.values)) };
   }
   now.computed = computed;
-  now.keys = view.columns ? [...now.all().keys()].filter((key) => view.columns.includes(key)) : [...now.scores.keys()];
+  now.keys = view.columns ? [...now.all().keys()].filter((key) => view.columns.includes(key)) : usualKeys(board);
 }
 
-const columnOf = (key) => now.scores.get(key) ?? now.all().get(key);
+/** The columns of a scheme by default: its scores, and the facts of the published table. */
+const usualKeys = (board) => [...now.scores.keys(), ...board.facts];
+
+const columnOf = (key) => now.scores.get(key) ?? cardColumns.get(key) ?? now.all().get(key);
 
 /** The shown columns; if they are grouped, one group after another. */
 function shownColumns(file) {
@@ -44,12 +47,13 @@ function show(board, file) {
   const { computed } = now;
   const shown = shownColumns(file);
   layOut(board, shown, view.group, `${computed.scheme.key} ${view.values}`, (th) => makeSortable(board, th));
-  board.table.classList.toggle("many", shown.length > 5);
+  board.table.classList.toggle("usual", !view.columns && !view.group);
+  board.table.classList.toggle("many", shown.filter(({ group }) => group !== CARD).length > 5 || shown.length > 10);
   update(board, shown, computed);
   putInOrder(board, columnOf, view.sort, computed);
   showSort(board);
   count(file, filterRows(board, matching(view)));
-  showTools(file, now, setColumn);
+  showTools(file, now, (key, wanted) => setColumn(board, key, wanted));
   showScoreNote(computed);
 }
 
@@ -57,7 +61,7 @@ function show(board, file) {
 
 function count(file, n) {
   const all = file.models.filter((model) => !model.reference).length;
-  const words = n === all ? `${all} ${all === 1 ? "model" : "models"}` : `${n} of ${all} models`;
+  const words = n === all ? "" : `${n} of ${all} models`; // the page states the number of all models
   setText(ranking.querySelector("[data-count]"), words);
   ranking.querySelector("[data-none]").hidden = n > 0;
 }
@@ -109,9 +113,9 @@ function makeSortable(board, th) {
   button.addEventListener("click", () => sortBy(board, th.dataset.key));
 }
 
-function setColumn(key, wanted) {
+function setColumn(board, key, wanted) {
   const keys = wanted ? [...now.keys, key] : now.keys.filter((other) => other !== key);
-  const usual = [...now.scores.keys()];
+  const usual = usualKeys(board);
   const asUsual = keys.length === usual.length && usual.every((other) => keys.includes(other));
   change({ columns: asUsual ? null : [...now.all().keys()].filter((other) => keys.includes(other)) });
 }
@@ -145,7 +149,7 @@ export async function start() {
   for (const th of board.headRow.cells) makeSortable(board, th);
   offerPicks(board.rows);
   take(board, file, []);
-  startTools(file, () => showTools(file, now, setColumn));
+  startTools(file, () => showTools(file, now, (key, wanted) => setColumn(board, key, wanted)));
   show(board, file);
   follow(board, file);
   board.table.dataset.ready = "";

@@ -2,15 +2,22 @@
 // steps, and the browser lays out again what was written.
 
 import { compare } from "./board_order.js";
+import { widthOf } from "./bar.js";
 import { element, setText } from "./element.js";
+import { tint } from "./goodness.js";
 import { NONE } from "./numbers.js";
 
 const SMALL = ["upTo", "covered"]; // small words beside a number
 
-/** Sets the text of a cell, the length of its bar, and whether it is the best. */
-function setCell(cell, text, width, best) {
+/** Sets the text of a cell, the length of its bar, its tint, and whether it is the best. */
+function setCell(cell, text, width, tinted, best) {
   setText(cell.text, text);
   if (cell.bar && cell.width !== width) cell.bar.setAttribute("width", (cell.width = width));
+  if (cell.tint !== tinted) {
+    if (cell.tint) cell.td.classList.remove(cell.tint);
+    if (tinted) cell.td.classList.add(tinted);
+    cell.tint = tinted;
+  }
   if (cell.best !== best) cell.td.classList.toggle("best", (cell.best = best));
 }
 
@@ -43,19 +50,22 @@ function bestOf(board, column, values, computed) {
 
 function updateColumn(board, column, computed) {
   const orders = board.rows.map(({ model }) => (column.order ?? column.value)(model, computed));
-  const best = column.bar ? bestOf(board, column, orders, computed) : new Map();
+  const best = column.marksBest ? bestOf(board, column, orders, computed) : new Map();
+  const values = column.good ? board.rows.map(({ model }) => column.value(model, computed)) : null;
+  const goodOf = column.good?.(values);
   for (const [i, { model, cells, reference }] of board.rows.entries()) {
     const cell = cells.get(column.key);
     if (cell.made && computed.isPublished) {
-      setCell(cell, cell.made.text, cell.made.width, cell.made.best);
+      setCell(cell, cell.made.text, cell.made.width, cell.made.tint, cell.made.best);
       for (const name of SMALL) setWords(cell, name, cell.made[name]);
       continue;
     }
-    const value = column.value(model, computed);
+    const value = values ? values[i] : column.value(model, computed);
     const isRanked = !reference && computed.ranks.get(model.id) !== null;
     const isBest = isRanked && orders[i] !== null && orders[i] === best.get(classOf(column, model));
-    const share = cell.bar ? Math.min(Math.max((value ?? 0) / column.bar, 0), 1) : 0;
-    setCell(cell, column.text(value), (100 * share).toFixed(2), isBest);
+    const good = goodOf ? goodOf(value) : null;
+    setCell(cell, column.text(value), widthOf(good), tint(good), isBest);
+    if (cell.range) setText(cell.range, column.interval(model, computed));
     for (const name of SMALL) if (column[name]) setWords(cell, name, column[name](model, computed));
   }
 }

@@ -2,6 +2,7 @@
 
 import { CARD } from "./columns.js";
 import { element } from "./element.js";
+import { newBar } from "./bar.js";
 
 /** The parts of a cell that change. `made` has the published content; `small` has the words beside the number. */
 function readCell(td) {
@@ -9,8 +10,9 @@ function readCell(td) {
   const bar = td.querySelector(".bar rect");
   const [upTo, covered] = [".up-to", ".coverage:not(.up-to)"].map((selector) => td.querySelector(selector)?.firstChild);
   const words = { upTo: upTo?.data ?? "", covered: covered?.data ?? "" };
-  const made = { text: text.data, width: bar?.getAttribute("width"), best: td.classList.contains("best"), ...words };
-  return { td, text, bar, made, width: made.width, best: made.best, small: { upTo, covered } };
+  const tint = td.className.match(/\bt\d\b/)?.[0] ?? "";
+  const made = { text: text.data, width: bar?.getAttribute("width"), best: td.classList.contains("best"), tint, ...words };
+  return { td, text, bar, made, width: made.width, best: made.best, tint, small: { upTo, covered } };
 }
 
 function newCell(column) {
@@ -18,10 +20,12 @@ function newCell(column) {
   const holder = element(column.words ? "bdi" : "span", { class: "number" }, text);
   const label = column.aside ? `${column.label}, ${column.aside}` : column.label;
   const td = element("td", { role: "cell", class: kindOf(column), "data-label": label }, holder);
-  return { td, text, bar: null, made: null, width: undefined, best: false, small: {} };
+  const range = column.interval ? td.appendChild(element("span", { class: "range live" }, document.createTextNode(""))) : null;
+  const bar = column.good ? td.appendChild(newBar()).firstChild : null;
+  return { td, text, bar, range: range?.firstChild, made: null, width: undefined, best: false, tint: "", small: {} };
 }
 
-const kindOf = (column) => (column.words ? "score words" : "score");
+const kindOf = (column) => (column.group === CARD ? "fact" : "score");
 
 function readRows(table, models) {
   const rows = [];
@@ -40,14 +44,15 @@ export function boardTable(table, file) {
   const rows = readRows(table, new Map(file.models.map((model) => [model.id, model])));
   const headRow = table.tHead.rows[0];
   const heads = new Map([...headRow.cells].map((th) => [th.dataset.key, th]));
-  const full = {};
+  const [full, facts] = [{}, []];
   for (const [key, { dataset }] of heads) {
-    if (dataset.full === undefined) continue;
-    full[key] = Number(dataset.full);
+    if (dataset.full === undefined && dataset.fact === undefined) continue;
+    if (dataset.fact !== undefined) facts.push(key);
+    else full[key] = Number(dataset.full);
     for (const row of rows) row.cells.set(key, readCell(row.tr.cells[heads.get(key).cellIndex]));
   }
   const last = new Map(rows.map((row) => [row, row.tr.lastElementChild]));
-  return { table, rows, headRow, heads, full, last, groupRow: null, shown: shownAs(Object.keys(full), false) };
+  return { table, rows, headRow, heads, full, facts, last, groupRow: null, shown: shownAs([...Object.keys(full), ...facts], false) };
 }
 
 function newHead(column) {
@@ -107,10 +112,12 @@ export function layOut(board, columns, grouped, version, enhance) {
   if (board.groupRow) headRow.before(board.groupRow);
 }
 
+const isPublished = (head) => head?.dataset.full !== undefined || head?.dataset.fact !== undefined;
+
 /** Makes heading and cells of a column if there are none of this version; returns whether it made them. */
 function useColumn(board, column, version, enhance) {
   const head = board.heads.get(column.key);
-  if (head?.dataset.full !== undefined || (head && head.dataset.version === version)) return false;
+  if (isPublished(head) || (head && head.dataset.version === version)) return false;
   const th = newHead(column);
   th.dataset.version = version;
   enhance(th);

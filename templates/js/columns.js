@@ -1,8 +1,10 @@
 // The columns that the ranking can have: scores of a scheme, their parts by domain and by task, and fields of the card.
-// `value(model, computed)` is the value that a column is sorted by, or null.
+// `value(model, computed)` is the value that a column is sorted by, or null. `good(values)` is a function from a value to
+// its goodness, for the bar and the tint; a column without it has neither. `interval(model, computed)` is text.
 
 import { conservativeOf, parametersOf } from "./card.js";
 import { coverageText } from "./coverage.js";
+import { beside, goodness } from "./goodness.js";
 import { decimals, number, NONE, parameters, scoreText, shownUnit, shownValue } from "./numbers.js";
 import { namesOf, pathKey } from "./paths.js";
 import { plain } from "./plain.js";
@@ -24,13 +26,20 @@ function scoreColumn(score, full) {
     label: score.label,
     lower: score.lower_is_better,
     withinClass: SCORES[score.key].from_times,
-    bar: full,
+    marksBest: true,
+    good: () => (value) => goodness(value, full, score.lower_is_better),
+    interval: (model, computed) => intervalText(score.models[model.id], computed, text),
     value: (model, computed) => computed.score(model.id, score.key),
     order: (model, computed) => computed.worst(model.id, score.key) ?? computed.score(model.id, score.key),
     text,
     upTo: (model, computed) => upTo(computed.worst(model.id, score.key), text),
     covered: (model) => coverageText(score.models[model.id], SCORES[score.key].counts),
   };
+}
+
+/** The published interval; empty for a reader's own weights. */
+function intervalText({ interval } = {}, computed, text) {
+  return interval && !computed.isRecomputed ? interval.map(text).join("\u00a0– ") : "";
 }
 
 /** The score if the items that were left out counted as the worst; rows are sorted by it. */
@@ -49,6 +58,7 @@ function partColumns(score) {
       label: score.label,
       aside: name,
       lower: score.lower_is_better,
+      good: () => (value) => goodness(value, 1, score.lower_is_better),
       value: (model, computed) => computed.node(model.id, score.key, path),
       text: decimals,
     };
@@ -103,6 +113,8 @@ function taskColumns(score, tasks, values) {
   return [...places(score)].map(([key, { task, leaf, category, byTree }]) => {
     const several = [...byTree.values()].some((places) => places.length > 1);
     const { raw, aside } = shownMetric(leaf, SCORES[score.key].counts === "run", several, values);
+    const lower = raw ? rawLower(leaf, score.lower_is_better) : score.lower_is_better;
+    const isBetween = !raw && !["decades", "speed"].includes(leaf.scale); // 0 and 1
     const combined = leaf.scale === "decades" ? geometricMean : mean;
     const placesOf = (model) => byTree.get(score.models[model.id]?.tree) ?? [];
     return {
@@ -110,7 +122,8 @@ function taskColumns(score, tasks, values) {
       group: domains.get(task) ?? category ?? SCORE_GROUP,
       label: titleOf(task),
       aside,
-      lower: raw ? rawLower(leaf, score.lower_is_better) : score.lower_is_better,
+      lower,
+      good: isBetween ? () => (value) => goodness(value, 1, lower) : (shown) => beside(shown, lower),
       withinClass: SCORES[score.key].from_times,
       value: raw
         ? (model) => shownValue(combined(placesOf(model).map(({ index }) => read(score.models[model.id].leaves[index]))), leaf.unit)
@@ -126,6 +139,8 @@ const yesNo = (value) => (value === null ? NONE : value ? "yes" : "no");
 
 const CARD_COLUMNS = [
   { key: "parameters", label: "Parameters", lower: true, value: parametersOf, text: parameters },
+  { key: "training", label: "Training data", words: true, value: (model) => known((model.training ?? []).join(", ")) },
+  { key: "license", label: "Licence", words: true, value: (model) => known(model.license) },
   { key: "level", label: "Level of theory", words: true, value: labelSets },
   { key: "precision", label: "Precision", words: true, value: (model) => known(model.precision) },
   { key: "conservative", label: "Conservative", value: conservativeOf, text: yesNo },
@@ -135,6 +150,9 @@ const CARD_COLUMNS = [
   { key: "team", label: "Team", words: true, value: (model) => known(model.team) },
   { key: "submitted", label: "Submitted", words: true, value: (model) => model.submitted?.slice(0, 10) ?? null },
 ].map((column) => ({ group: CARD, text: (value) => value ?? NONE, ...column }));
+
+/** The columns of facts of the models, by key. */
+export const cardColumns = new Map(CARD_COLUMNS.map((column) => [column.key, column]));
 
 /** The scores of a scheme as columns, by key. `full` has the value of a full bar, by key. */
 export function scoreColumns(scheme, full) {
@@ -147,7 +165,7 @@ export function allColumns(file, scheme, scores, values) {
   const more = [
     ...scheme.scores.flatMap(partColumns),
     ...scheme.scores.flatMap((score) => taskColumns(score, file.tasks, values)),
-    ...CARD_COLUMNS,
+    ...cardColumns.values(),
   ];
   for (const column of more) if (!columns.has(column.key)) columns.set(column.key, column);
   return columns;

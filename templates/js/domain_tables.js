@@ -1,7 +1,9 @@
-// The tables by domain: as published, or computed again for a reader's own settings.
+// The tables by domain, and the matrix of models by domains: as published, or computed again for a reader's own settings.
 
+import { newBar, widthOf } from "./bar.js";
 import { coverage, coverageText } from "./coverage.js";
-import { element } from "./element.js";
+import { element, setText } from "./element.js";
+import { goodness, tint } from "./goodness.js";
 import { decimals, NONE } from "./numbers.js";
 import { pathKey } from "./paths.js";
 import { plain } from "./plain.js";
@@ -14,7 +16,6 @@ import { change, onChange, publishedAgain, queryOf, view } from "./view.js";
 
 const SCORE_SETTINGS = ["variant", "weights", "thresholds"];
 const PAUSE_MS = 150; // a slider changes a weight in many steps, and the ranking is updated first
-const SVG = "http://www.w3.org/2000/svg";
 const EVERY_SCORE = "A model has a rank in a domain if it has a score there.";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
@@ -64,21 +65,15 @@ function rankDomain(file, computed, { domain, labels }) {
   return lines.sort(order);
 }
 
-function bar(value) {
-  const [svg, rect] = ["svg", "rect"].map((name) => document.createElementNS(SVG, name));
-  const look = { class: "bar", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" };
-  for (const [name, text] of Object.entries(look)) svg.setAttribute(name, text);
-  rect.setAttribute("width", (100 * Math.min(Math.max(value, 0), 1)).toFixed(2));
-  rect.setAttribute("height", "4");
-  svg.append(rect);
-  return svg;
-}
-
 function scoreCell({ value, covered }, label) {
-  const attributes = { role: "cell", class: "score", "data-label": `${label} ↓`, "data-value": value ?? "" };
+  const good = goodness(value, 1, true);
+  const attributes = { role: "cell", class: `score ${tint(good)}`, "data-label": `${label} ↓`, "data-value": value ?? "" };
   const td = element("td", attributes, element("span", { class: "number" }, decimals(value)));
   if (covered) td.append(" ", element("span", { class: "coverage" }, covered));
-  if (value !== null) td.append(bar(value));
+  if (good === null) return td;
+  const bar = newBar();
+  bar.firstChild.setAttribute("width", widthOf(good));
+  td.append(bar);
   return td;
 }
 
@@ -99,7 +94,7 @@ function showTable(domain, file, computed) {
     const shown = lines.slice(0, domain.n);
     body = element("tbody", { role: "rowgroup" }, ...shown.map((line) => row(line, domain.labels)));
     const n = lines.filter(({ rank }) => rank !== null).length;
-    words = `${n} of ${lines.length} ${lines.length === 1 ? "model" : "models"} ranked`;
+    words = `${lines.length} ${lines.length === 1 ? "model" : "models"}, ${n} of them ranked`;
   }
   domain.tally.textContent = words;
   if (domain.table.tBodies[0] === body) return;
@@ -107,12 +102,43 @@ function showTable(domain, file, computed) {
   sortAgain(domain.table);
 }
 
+/** The matrix of models by domains: the published cells, and numbers for a reader's own settings in their place. */
+function readMatrix(table) {
+  const heads = [...table.tHead.rows[0].cells].slice(1);
+  const rows = [...table.tBodies[0].rows].map((tr) => {
+    const cells = heads.map(({ dataset }, i) => {
+      const td = tr.cells[i + 1];
+      const made = { text: td.querySelector(".number").textContent, value: td.dataset.value, look: td.className };
+      return { td, made, key: dataset.score, path: pathKey([dataset.score, dataset.domain]) };
+    });
+    return { id: tr.dataset.id, cells };
+  });
+  return { table, rows };
+}
+
+function showMatrix({ table, rows }, computed) {
+  for (const { id, cells } of rows) {
+    for (const { td, made, key, path } of cells) {
+      const value = computed.isPublished ? null : computed.node(id, key, path);
+      const now = computed.isPublished
+        ? made
+        : { text: decimals(value), value: value ?? "", look: `cell ${tint(goodness(value, 1, true))}` };
+      setText(td.querySelector(".number").firstChild, now.text);
+      td.dataset.value = now.value;
+      td.className = now.look;
+    }
+  }
+  table.classList.toggle("recomputed", !computed.isPublished);
+  sortAgain(table);
+}
+
 /** Names the settings of these numbers, and the rule of the ranks. */
 function showWords({ isRecomputed, isPublished, scheme }, rule) {
   const line = document.querySelector("[data-domain-note]");
   line.hidden = isPublished;
   line.querySelector("strong").textContent = isRecomputed ? "Your weights" : scheme.title;
-  document.querySelector("[data-domain-rule]").textContent = scheme.complete_only ? rule : EVERY_SCORE;
+  const sentence = document.querySelector("[data-domain-rule]");
+  if (sentence) sentence.textContent = scheme.complete_only ? rule : EVERY_SCORE;
 }
 
 /** Makes links to the other page keep the view. */
@@ -124,12 +150,14 @@ const isPublishedView = () => view.variant === "corrected" && view.weights.size 
 
 export async function start() {
   const tables = readTables();
-  const rule = document.querySelector("[data-domain-rule]").textContent;
+  const matrices = all("table[data-matrix]").map(readMatrix);
+  const rule = document.querySelector("[data-domain-rule]")?.textContent;
   let waiting = 0;
   const show = async () => {
     const file = await leaderboardOfView();
     const computed = computeScores(file, { ...view, scheme: LAMBENCH });
     for (const domain of tables) showTable(domain, file, computed);
+    for (const matrix of matrices) showMatrix(matrix, computed);
     showWords(computed, rule);
   };
   onChange((_, names) => {
@@ -140,7 +168,7 @@ export async function start() {
   });
   document.querySelector("[data-domain-note] button").addEventListener("click", () => {
     change(publishedAgain());
-    tables[0].table.querySelector("th button").focus(); // the pressed button is hidden now
+    (tables[0] ?? matrices[0]).table.querySelector("th button").focus(); // the pressed button is hidden now
   });
   updateLinks();
   if (!isPublishedView()) await show(); // else no data are needed

@@ -8,7 +8,7 @@ const modules = {
   "[data-copy]": "./copy.js",
   "figure[data-figure]": "./figures.js",
   "[data-run-files]": "./run_files.js",
-  "table[data-domain]": "./domain_tables.js",
+  "table[data-domain], table[data-matrix]": "./domain_tables.js",
   "table.sortable": "./sortable.js",
 };
 

@@ -29,15 +29,22 @@ def ranking_rows(
     return Markup("".join(_row(line, root, twins, scored, labelled) for line in lines))
 
 
-def chip(status: str) -> str:
-    """A verdict as a mark and a word; the template macro of that name draws the same."""
+def chip(status: str, n_failed: int = 0, n_items: int = 0) -> str:
+    """A verdict as a mark and a word; the template macro of that name draws the same.
+
+    Args:
+        n_failed: of `n_items`, how many failed; OK with failed items is partly failed.
+    """
     css, mark = {"OK": ("ok", "✓"), "NOT JUDGED": ("open", "○")}.get(status, ("fault", "✕"))
     words = formatting.verdict_words(status)
+    if css == "ok" and n_failed:
+        css, mark, words = "part", "◐", f"{formatting.thousands(n_failed)} of {formatting.thousands(n_items)} failed"
     return f'<span class="chip {css}"><span aria-hidden="true">{mark}</span> {words}</span>'
 
 
 def _row(line: TaskRank, root: str, twins: Collection[str], scored: bool, labelled: bool) -> str:
     result = line.line.result
+    n_items = result.n_items if result is not None else 0
     cells = [_place(line.place), _model(line, root, twins)]
     if scored:
         cells.append(_score(line))
@@ -46,7 +53,7 @@ def _row(line: TaskRank, root: str, twins: Collection[str], scored: bool, labell
         cells.append(f"<td>{words(result.label_set) if result is not None else ''}</td>")
     cells += (
         _failed(line, result),
-        f'<td data-value="{line.line.status}">{chip(line.line.status)}</td>',
+        f'<td data-value="{line.line.status}">{chip(line.line.status, line.n_failed, n_items)}</td>',
         _time(result),
     )
     marked = ' class="for-comparison"' if line.row.reference else ""

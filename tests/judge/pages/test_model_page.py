@@ -47,7 +47,7 @@ def test_a_model_that_failed_everything_has_its_verdicts(tmp_path: Path) -> None
     assert page.words.count("time limit") == 5
     assert page.words.count(sentence) == 5
     assert "0 of 3 OK" in page.words
-    assert "Metrics of crystals" not in page.tables
+    assert "Metrics of Crystals" not in page.tables
 
 
 def test_one_task_only(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_one_task_only(tmp_path: Path) -> None:
     page = page_of(tmp_path, model, good_results(model, 0.2)[2:3], suite=replace(SUITE, tasks=SUITE.tasks[2:3]))
     assert "Rank 1 of 1" in page.words
     assert [a.get("open", "closed") for tag, a in page.tags if tag == "details" and a.get("class") == "task"] == [None]
-    assert page.rows("Metrics of barriers") == [
+    assert page.rows("Metrics of Barriers") == [
         ["Mean absolute error", "200", "1 000", "meV", "0.200", "10", "0"],
     ]
 
@@ -123,7 +123,7 @@ def test_times_have_two_digits(tmp_path: Path) -> None:
     results = good_results(model, 0.2)
     results[4] = result(model, SUITE.tasks[4], {"time_mean": replace(results[4].metrics["time_mean"], value=83.4567)})
     page = page_of(tmp_path, model, results)
-    assert page.rows("Metrics of speed")[0][1] == "83.0"
+    assert page.rows("Metrics of Speed")[0][1] == "83.0"
     assert "83.4567" not in "".join(page.pieces)
 
 
@@ -137,7 +137,7 @@ def test_parts_are_a_line_each(tmp_path: Path) -> None:
     ]
     results[0] = results[0].model_copy(update={"parts": tuple(parts)})
     page = page_of(tmp_path, model, results)
-    assert page.rows("Metrics of crystals by element") == [
+    assert page.rows("Metrics of Crystals by element") == [
         ["Cu", "10.0", "10.0", "8–10", "0"],
         ["Ni", "10.0", "10.0", "8–10", "0"],
     ]

@@ -48,7 +48,7 @@ def test_few_items_give_neither_order_nor_ties(store: LocalStore, tmp_path: Path
     assert index.classes["ranking-title"][1:4] == ["", "", ""]
     assert "tied with" not in index.text
     assert (
-        "no models are called tied: the score by which they are ranked has fewer than 30 independent items"
+        "The order of the models may be chance: the score that ranks them has fewer than 30 independent items"
         in index.text
     )
     page = Page(tmp_path / "site" / "submissions" / f"{submission('beta').id}.html")
@@ -74,8 +74,8 @@ def test_robustness_of_the_ranking(store: LocalStore, tmp_path: Path) -> None:
     """
     index = crossing(store, tmp_path)
     table = "Robustness of the ranking by property error"
-    assert index.cells(table, "alpha") == ["1", "1–2", "1–2", "1–2 2 without one"]
-    assert index.cells(table, "beta") == ["2", "1–2", "1–2", "1–2 1 without one"]
+    assert index.cells(table, "alpha") == ["1", "1–2", "1–2", "1–2 2 without One"]
+    assert index.cells(table, "beta") == ["2", "1–2", "1–2", "1–2 1 without One"]
     assert index.cells(table, "gamma") == ["3", "3", "3", "3"]
 
 

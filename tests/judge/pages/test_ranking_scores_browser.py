@@ -30,7 +30,7 @@ def test_another_scheme_shows_the_numbers_of_the_file(ranking: Watched, ranking_
             assert column(page, score["key"]) == [shown(value) for value in values]
         default = scheme is file["schemes"][0]
         expect(page.locator("[data-score-note]")).to_be_visible(visible=not default)
-        assert page.locator("#ranking td .range").first.is_visible() == default
+        assert page.locator("#ranking td.score .range:not(.live)").first.is_visible() == default
         without = page.locator("#ranking [data-above=unranked]")
         why = "a task of the suite failed" if scheme["complete_only"] else "the scores that determine the rank"
         expect(without).to_contain_text(why)
@@ -49,7 +49,7 @@ def test_a_readers_weights_change_the_ranking(ranking: Watched) -> None:
     assert names(page) == ["alpha", "gamma", "beta", "delta"]
     expect(page.locator("#ranking tr", has_text="delta").locator(".coverage").first).to_have_text("1 of 2 tasks")
     assert column(page, "property_error") == ["–"] * 5
-    assert not page.locator("#ranking td .range").first.is_visible()
+    assert not page.locator("#ranking td.score .range").first.is_visible()
     assert column(page, "force_field")[3] == "0.010"  # the failed tasks have no weight
     page.get_by_role("button", name="Back to the published ranking").click()
     wait_for(page, lambda page: column(page, "property_error")[0], "0.100")

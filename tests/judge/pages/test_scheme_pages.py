@@ -92,7 +92,7 @@ def test_the_explanation_of_a_score(store: LocalStore, tmp_path: Path) -> None:
     pages, _ = build(store, tmp_path / "site", TWO)
     page = pages[tmp_path / "site" / "submissions" / f"{submission('alpha').id}.html"]
     why = page.words.partition("Why these scores")[2]
-    assert why.index("Property error 0.3000") < why.index("Molecules 0.3000") < why.index("one 0.4000")
+    assert why.index("Property error 0.3000") < why.index("Molecules 0.3000") < why.index("One 0.4000")
     assert why.count("Each: mean over metric columns.") == 1  # once for both tasks
     assert "share 50 % as published 0.1000 Mean absolute error 0.4000" in why
     assert (
@@ -101,4 +101,4 @@ def test_the_explanation_of_a_score(store: LocalStore, tmp_path: Path) -> None:
     assert "Source: LAMBench, arXiv:2504.19578" in why
     beta = pages[tmp_path / "site" / "submissions" / f"{submission('beta').id}.html"]
     why = beta.words.partition("Why these scores")[2]
-    assert "two counts 1.0000 share 50 % as published left out" in why
+    assert "Two counts 1.0000 share 50 % as published left out" in why

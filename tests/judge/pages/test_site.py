@@ -109,7 +109,10 @@ def test_a_score_without_tasks_has_no_column(store: LocalStore, tmp_path: Path) 
     suite = Suite(name="one", version="1", title="One task", tasks=SUITE.tasks[2:3])
     pages, _ = build(store, tmp_path / "site", suite)
     index = pages[tmp_path / "site" / "index.html"]
-    assert index.rows("ranking-title")[0] == ["Rank", "Model", "Property error ↓, lower is better", "Tasks judged OK"]
+    assert index.rows("ranking-title")[0] == [
+        *("Rank", "Model", "Property error ↓, lower is better"),
+        *("Parameters", "Training data", "Licence", "Level of theory", "Submitted", "Tasks OK"),
+    ]
 
 
 def test_an_empty_store_has_a_page(store: LocalStore, tmp_path: Path) -> None:
