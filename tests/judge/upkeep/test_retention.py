@@ -31,6 +31,7 @@ from tests.world.judged import copy_of, own_key_of, result_key, submission_of
 from tests.world.world import World
 
 OLD_HOURS = 24 * 40
+A_SECOND = 1 / 86400  # days
 MONTH = {"observations": 30, "trajectories": 30, "models": 30, "logs": 30}
 
 
@@ -61,13 +62,17 @@ def observation_of(world: World, task: str = "copper") -> str:
     return observation_path(Result.read(world.store.get(result_key(world, task))).provenance.observation or "")
 
 
-def add_round(world: World, number: int) -> str:
-    """The key of the observation of a result of copper in another round of judging."""
+def add_round(world: World, number: int, kind: str = "labelled_frames") -> str:
+    """The key of the observation of a result of copper in another round of judging.
+
+    Args:
+        kind: that the result states, as if copper were a task of it.
+    """
     result = Result.read(world.store.get(result_key(world)))
     observation, key = digest(f"answers of round {number}"), str(number) * 32
     world.store.put(observation_path(observation), b"answers")
     provenance = result.provenance.model_copy(update={"observation": observation})
-    fields = {"round": number, "observation_key": key, "result_key": key, "provenance": provenance}
+    fields = {"kind": kind, "round": number, "observation_key": key, "result_key": key, "provenance": provenance}
     other = own_key_of(world).sign(result.model_copy(update=fields))
     world.store.put(result_path(other.submission, other.task, key), other.model_dump_json().encode())
     add_end(world, other.task, key, observation=observation)
@@ -109,6 +114,32 @@ def test_an_old_observation_of_an_earlier_round_goes_and_no_other(world: World) 
     assert expired(world, **MONTH) == set()
     assert expired(old(world), **MONTH) == {earlier}
     assert expired(world, **{**MONTH, "observations": 50}) == set()
+
+
+def test_a_trajectory_has_its_own_time(world: World) -> None:
+    observation = observation_of(world)
+    trajectory = add_round(world, 1, kind="dynamics")
+    add_round(world, 2)
+    apply_round(world, 2)
+    old(world)
+    assert expired(world, trajectories=30) == {trajectory}
+    assert expired(world, observations=30) == {observation}
+    assert expired(world, trajectories=50, observations=30) == {observation}
+    world.write_settings(retention={"trajectories": 30})
+    status, answer = world.run_json_here("gc")
+    assert status == 0
+    assert [(each["kind"], each["name"], each["by_policy"]) for each in answer["garbage"]] == [
+        ("trajectory", trajectory, True)
+    ]
+    assert observation in observations(world)
+    assert trajectory not in observations(world)
+
+
+def test_a_trajectory_that_a_result_rests_on_stays(world: World) -> None:
+    trajectory = add_round(world, 1, kind="dynamics")
+    apply_round(world, 1)
+    assert trajectory not in expired(old(world), **MONTH)
+    assert trajectory in expired(world, **MONTH, also_needed=True)
 
 
 def test_what_the_newest_pages_rest_on_stays_though_another_round_counts(world: World) -> None:
@@ -211,14 +242,16 @@ def test_an_observation_that_is_gone_without_a_signed_record_is_an_error(world: 
 KILLED = """
 import os, sys
 from submissions.store.local import LocalStore
-delete, n = LocalStore.delete, 0
+from submissions.store.s3 import S3Store
+Killed = S3Store if "IN_S3" in os.environ else LocalStore
+delete, n = Killed.delete, 0
 def killed(store, key):
     global n
     n += 1
     if n == int(os.environ["KILL_AT"]):
         os.kill(os.getpid(), 9)
     delete(store, key)
-LocalStore.delete = killed
+Killed.delete = killed
 sys.argv = ["judge", "gc"]
 from judge.cli.main import main
 main()
@@ -237,6 +270,28 @@ def test_a_kill_while_files_are_removed_loses_nothing_that_counts(world: World, 
     assert world.run_here("gc")[0] == 0
     assert observations(world) == set()
     assert world.run_here("verify", "--all")[0] == 0
+
+
+def test_a_kill_while_objects_of_a_bucket_are_removed_loses_nothing_that_counts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_any_credentials(monkeypatch)
+    with moto_server() as address:
+        store = moto_store(address)
+        for key in world.store.list(""):
+            store.put(key, world.store.get(key))
+        bucket = {"store": f"s3://{store.place.bucket}/{store.place.prefix}", "endpoint_url": address}
+        world.write_settings(**bucket, retention={**dict.fromkeys(MONTH, A_SECOND), "also_needed": True})
+        time.sleep(2.5)  # a server states the time of an object in whole seconds
+        environment = {**os.environ, "KILL_AT": "2", "IN_S3": "1", "PYTHONPATH": str(Path(__file__).parents[3])}
+        ended = subprocess.run([sys.executable, "-c", KILLED], cwd=world.root, env=environment, check=False)
+        assert ended.returncode == -9
+        assert len(list(store.list("observations/"))) == 1
+        assert world.run_here("verify", "--all")[0] == 0
+        assert world.run_here("gc")[0] == 0
+        assert list(store.list("observations/")) == []
+        assert world.run_here("verify", "--all")[0] == 0
+        assert len(list(store.list("results/"))) == len(list(world.store.list("results/")))
 
 
 def test_usage_shows_each_sort_with_what_gc_removes(world: World) -> None:
