@@ -76,13 +76,17 @@ class Publication:
         return better
 
 
-def reasons(id: str, before: Publication, after: Publication, name_of: Callable[[str], str]) -> tuple[Reason, ...]:
+def reasons(
+    id: str, before: Publication, after: Publication, name_of: Callable[[str], str], title_of: Callable[[str], str]
+) -> tuple[Reason, ...]:
     """Why the rank or the scores of a model changed between two publications.
 
     Args:
         name_of: the name of a model by its id.
+        title_of: the title of a task by its name.
     """
-    changed = _changed_results(before.by_task.get(id, {}), after.by_task.get(id, {}))
+    results = _changed_results(before.by_task.get(id, {}), after.by_task.get(id, {}))
+    changed = [reason._replace(names=tuple(map(title_of, reason.names))) for reason in results]
     then, now = before.scores[id], after.scores[id]
     if _ranking(then) == _ranking(now) and then.rank != now.rank and None not in (then.rank, now.rank):
         changed += _changed_competitors(id, before, after, name_of)

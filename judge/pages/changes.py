@@ -124,10 +124,12 @@ class BoardModels(NamedTuple):
 
     Args:
         names: of all models, those included that were taken out.
+        titles: of the tasks of the suite.
         removed: why a model is no longer ranked: it was taken out, or it is there for comparison.
     """
 
     names: Mapping[str, str]
+    titles: Mapping[str, str]
     removed: Mapping[str, Reason]
 
     @classmethod
@@ -135,10 +137,17 @@ class BoardModels(NamedTuple):
         submissions = [row.submission for row in board.rows] + [model.submission for model in board.taken_out]
         names = {each.id: f"{each.card.name} {each.card.version}".strip() for each in submissions}
         removed = {model.submission.id: Reason(f"{model.word}: {model.reason}") for model in board.taken_out}
-        return cls(names, removed | {id: Reason("now only for comparison, without a rank") for id in references})
+        titles = {task.name: task.label for task in board.suite.tasks}
+        return cls(
+            names, titles, removed | {id: Reason("now only for comparison, without a rank") for id in references}
+        )
 
     def name(self, id: str) -> str:
         return self.names.get(id, id)
+
+    def title(self, task: str) -> str:
+        """The title of a task; of one that the suite has no longer, its name."""
+        return self.titles.get(task, task)
 
 
 def _between(
@@ -161,10 +170,10 @@ def _between(
         elif kind is MoveKind.NEW:
             why = (Reason("the model is back"),) if id in seen else ()
         else:
-            why = reasons(id, before, after, models.name)
+            why = reasons(id, before, after, models.name, models.title)
         moves.append(Move(id, models.name(id), kind, before.scores.get(id), after.scores.get(id), why))
     n_ranked = sum(scores.rank is not None for scores in after.scores.values())
-    general = () if first or not kinds else _general(before, after)
+    general = () if first or not kinds else _general(before, after, models)
     return Changes(urn(suite, after.when), after.when, first, general, tuple(sorted(moves, key=_order)), n_ranked)
 
 
@@ -191,13 +200,13 @@ def _order(move: Move) -> tuple[bool, float, float, str]:
     return move.after is None, last if after is None else after, last if before is None else before, move.id
 
 
-def _general(before: Publication, after: Publication) -> tuple[Reason, ...]:
+def _general(before: Publication, after: Publication, models: BoardModels) -> tuple[Reason, ...]:
     """Reasons that hold for all models."""
     general = []
     if before.release != after.release:
         general.append(Reason(f"The scoring release changed from {before.release} to {after.release}"))
     if added := sorted(after.tasks - before.tasks):
-        general.append(Reason("Judged for the first time:", tuple(added)))
+        general.append(Reason("Judged for the first time:", tuple(map(models.title, added))))
     if gone := sorted(before.tasks - after.tasks):
-        general.append(Reason("No longer in the suite, or without a result:", tuple(gone)))
+        general.append(Reason("No longer in the suite, or without a result:", tuple(map(models.title, gone))))
     return tuple(general)

@@ -44,7 +44,7 @@ def test_a_new_measurement_is_named_with_its_task() -> None:
     before = good_results(A, 0.3) + good_results(B, 0.2)
     listed = moved(board(before, A, B), board(anew(before, A, "crystals", 0.01), A, B))
     alpha, beta = by_name(listed)["alpha"], by_name(listed)["beta 2"]
-    assert (alpha.kind, reasons_of(alpha)) == (MoveKind.UP, ["measured again: crystals"])
+    assert (alpha.kind, reasons_of(alpha)) == (MoveKind.UP, ["measured again: Crystals"])
     assert (beta.kind, reasons_of(beta)) == (MoveKind.DOWN, ["overtaken by alpha"])
     assert alpha.before is not None
     assert alpha.after is not None
@@ -55,7 +55,7 @@ def test_a_new_measurement_is_named_with_its_task() -> None:
 def test_scores_change_without_the_rank() -> None:
     before = good_results(A, 0.3)
     listed = moved(board(before, A), board(anew(before, A, "speed", 0.1), A))
-    assert [(move.kind, reasons_of(move)) for move in listed.moves] == [(MoveKind.RESCORED, ["measured again: speed"])]
+    assert [(move.kind, reasons_of(move)) for move in listed.moves] == [(MoveKind.RESCORED, ["measured again: Speed"])]
 
 
 def event(model: Submission) -> DecisionEvent:
@@ -84,8 +84,8 @@ def test_a_rank_is_lost_and_won_again() -> None:
     failed = [result(A, TASKS["crystals"], {}, Verdict.TIME_LIMIT) if r.task == "crystals" else r for r in whole]
     failed = [r.model_copy(update={"result_key": "0" * 64}) if r.task == "crystals" else r for r in failed]
     lost, won = moved(board(whole, A), board(failed, A)), moved(board(failed, A), board(whole, A))
-    assert [(move.kind, reasons_of(move)) for move in lost.moves] == [(MoveKind.UNRANKED, ["measured again: crystals"])]
-    assert [(move.kind, reasons_of(move)) for move in won.moves] == [(MoveKind.RANKED, ["measured again: crystals"])]
+    assert [(move.kind, reasons_of(move)) for move in lost.moves] == [(MoveKind.UNRANKED, ["measured again: Crystals"])]
+    assert [(move.kind, reasons_of(move)) for move in won.moves] == [(MoveKind.RANKED, ["measured again: Crystals"])]
 
 
 def test_a_new_task_and_another_release_are_stated_once_for_all_models() -> None:
@@ -96,9 +96,9 @@ def test_a_new_task_and_another_release_are_stated_once_for_all_models() -> None
     (newest, _) = changes(after, [manifest(before, 1, release="older")], NOON + timedelta(days=2), "1.0")
     assert [(reason.words, reason.names) for reason in newest.why] == [
         ("The scoring release changed from older to corrected", ()),
-        ("Judged for the first time:", ("liquids",)),
+        ("Judged for the first time:", ("Liquids",)),
     ]
-    assert reasons_of(newest.moves[0]) == ["judged for the first time: liquids"]
+    assert reasons_of(newest.moves[0]) == ["judged for the first time: Liquids"]
 
 
 def test_scores_change_without_a_changed_result() -> None:
