@@ -135,6 +135,8 @@ def _revealing(groups: Sequence[Sequence[int]], index: Int, parts: Float) -> int
     Args:
         index: (k,) the cell of each item.
     """
+    if not parts.shape[1]:
+        return None
     chosen = [np.isin(index, group) for group in groups]
     sizes = np.array([members.sum() for members in chosen])
     together = np.array([parts[members].T @ parts[members] for members in chosen]).reshape(

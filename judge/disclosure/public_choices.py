@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from judge.disclosure.choice_groups import ChoiceGroup
@@ -15,56 +16,70 @@ from scoring.choice import ErrorColumn, ModelSums, ReferenceSums, SumGroup
 from tasks.structures.frames import Float
 
 
-class ResultSums(NamedTuple):
-    """The sums of a metric of one result over the groups of its items.
+class PublicSums(NamedTuple):
+    """The public sums of a metric of one result.
 
     Args:
+        key: equal for equal references.
+        reference: its groups; the least error that counts is not in it.
+        model: its sums; the number of the reference is not in it.
         floor: the least normalised error that counts.
     """
 
-    groups: tuple[ChoiceGroup, ...]
-    sums: ErrorSums
+    key: str
+    reference: ReferenceSums
+    model: ModelSums
+    root: bool
     floor: float
 
 
-def public_column(metric: str, results: Mapping[str, ResultSums], *, hidden: bool) -> ErrorColumn | None:
+def public_reference(groups: tuple[ChoiceGroup, ...], sums: ErrorSums, *, hidden: bool) -> ReferenceSums:
+    """The sums that models share."""
+    trivial, squares = (_cut(values, hidden) for values in (sums.trivial, sums.trivial_squares))
+    columns = zip(groups, sums.n_clusters.tolist(), trivial, squares, strict=True)
+    return ReferenceSums(
+        tuple(
+            SumGroup(group.elements, tuple(map(str, group.classes)), group.n_items, n, of_trivial, square)
+            for group, n, of_trivial, square in columns
+        ),
+        rounded(sums.factor, SCORE_DIGITS),
+    )
+
+
+def public_model(sums: ErrorSums, *, hidden: bool) -> ModelSums:
+    """The sums of a model."""
+    errors, spreads, slopes = (_cut(values, hidden) for values in (sums.errors, sums.spreads, sums.slopes))
+    return ModelSums(0, errors, spreads, slopes, tuple(sums.failed.tolist()))
+
+
+def public_column(metric: str, results: Mapping[str, PublicSums], *, hidden: bool) -> ErrorColumn | None:
     """The public sums of a metric of a task; None if there are none.
 
     If the results of a hidden data set have different groups, nothing is public: the groups of one result and those of
     another together could concern few items.
 
     Args:
-        results: by submission; those without groups are left out.
+        results: by submission.
     """
-    known = {id: each for id, each in results.items() if each.groups}
-    if not known or (hidden and len({each.groups for each in known.values()}) > 1):
-        return None
-    digits = TIME_DIGITS if hidden else SCORE_DIGITS
-    references: dict[ReferenceSums, int] = {}
+    references: dict[tuple[str, float], ReferenceSums] = {}
+    numbers: dict[tuple[str, float], int] = {}
     models: dict[str, ModelSums] = {}
-    for id, each in known.items():
-        number = references.setdefault(_reference(each, digits), len(references))
-        sums = each.sums
-        errors, spreads, slopes = (_cut(values, digits) for values in (sums.errors, sums.spreads, sums.slopes))
-        models[id] = ModelSums(number, errors, spreads, slopes, tuple(sums.failed.tolist()))
-    root = next(iter(known.values())).sums.root
-    return ErrorColumn(metric, (), root, tuple(references), models)
+    for id, each in results.items():
+        key = each.key, rounded(each.floor, SCORE_DIGITS)
+        if key not in references:
+            references[key], numbers[key] = replace(each.reference, floor=key[1]), len(numbers)
+        model = each.model
+        models[id] = ModelSums(numbers[key], model.errors, model.spreads, model.slopes, model.failed)
+    if not models or (hidden and len({_items(reference) for reference in references.values()}) > 1):
+        return None
+    root = next(iter(results.values())).root
+    return ErrorColumn(metric, (), root, tuple(references.values()), models)
 
 
-def _reference(each: ResultSums, digits: int) -> ReferenceSums:
-    sums = each.sums
-    columns = (
-        each.groups,
-        sums.n_clusters.tolist(),
-        _cut(sums.trivial, digits),
-        _cut(sums.trivial_squares, digits),
-    )
-    groups = [
-        SumGroup(group.elements, tuple(map(str, group.classes)), group.n_items, n_clusters, trivial, squares)
-        for group, n_clusters, trivial, squares in zip(*columns, strict=True)
-    ]
-    return ReferenceSums(tuple(groups), rounded(sums.factor, SCORE_DIGITS), rounded(each.floor, SCORE_DIGITS))
+def _items(reference: ReferenceSums) -> tuple[object, ...]:
+    return tuple((group.elements, group.classes, group.n_items) for group in reference.groups)
 
 
-def _cut(values: Float, digits: int) -> tuple[float, ...]:
+def _cut(values: Float, hidden: bool) -> tuple[float, ...]:
+    digits = TIME_DIGITS if hidden else SCORE_DIGITS
     return tuple(rounded(value, digits) for value in values.tolist())

@@ -7,33 +7,39 @@ hash of all that they are computed from.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from judge.config import JudgeSettings
-from judge.disclosure.choice_groups import ChoiceGroup, choice_groups
-from judge.disclosure.public_choices import ResultSums, public_column
+from judge.disclosure.choice_groups import ChoiceGroups, choice_groups
+from judge.disclosure.public_choices import PublicSums, public_column, public_model, public_reference
 from judge.disclosure.public_curves import is_hidden
-from judge.ranking.error_sums import as_lists, error_sums, from_lists
+from judge.ranking.error_sums import error_sums
 from judge.ranking.interval_cache import IntervalCache, key_of
-from judge.ranking.item_makeup import Makeup, StructureClass, makeup_of, makeups
+from judge.ranking.item_makeup import Makeup, makeup_of, makeups
 from judge.ranking.leaderboard import Leaderboard, TaskLine
 from judge.ranking.load import items_key, load_items
 from judge.records.cache_file import CacheFile
+from judge.records.items_file import result_path
 from judge.records.records import Result
 from judge.view.sources import Sources
-from scoring.choice import TaskSums
+from scoring.choice import ModelSums, ReferenceSums, TaskSums
 from scoring.names import FORCE_FIELD, PROPERTY_ERROR
 from submissions.store.interface import Store
 from tasks.datasets.card import DatasetError
 from tasks.datasets.dataset import load_dataset
 from tasks.kinds.registry import KINDS
 from tasks.metrics.contributions import Contributing
+from tasks.metrics.measurement import Items
+from tasks.structures.frames import Bool
 from tasks.suites.suite import Suite, Task
 
+_REFERENCE = TypeAdapter(ReferenceSums)
 _VERSION = 1  # of the arithmetic of groups and sums: goes up when the same items give other sums
 
 
@@ -111,31 +117,44 @@ class _TaskReader:
     folder: Path
     hashes: Mapping[str, str]
 
-    def sums(self, line: TaskLine, names: list[str]) -> dict[str, ResultSums]:
+    def sums(self, line: TaskLine, names: list[str]) -> dict[str, PublicSums]:
         """The sums of a result by metric."""
         result, kept, hidden = line.result, self.board.cache, is_hidden(line, self.board.sources.public)
         assert result is not None
         path = items_key(result)
-        metrics = {name: vars(result.metrics[name]) for name in names if name in result.metrics}
+        record = result_path(result.submission, result.task, result.result_key)
+        stamps = [kept.stamps[each] for each in (path, record) if each in kept.stamps]
+        metrics = [name for name in names if name in result.metrics]
         version = KINDS[result.kind].measure_version
-        made_from = (_VERSION, path, kept.stamps.get(path), self.task.domain, self.hashes, hidden, version, metrics)
-        key = key_of("choice", *made_from) if path in kept.stamps else None
+        made_from = (_VERSION, path, stamps, self.task.domain, self.hashes, hidden, version, metrics)
+        key = key_of("choice", *made_from) if len(stamps) == 2 else None
         entry = kept.get(key) if key else b""
         stored = json.loads(entry) if entry else None
-        if stored is None or not all(kept.get(groups) for groups, _ in stored.values()):
-            stored = self._computed(result, list(metrics), hidden)
+        if stored is None or not all(kept.get(reference) for reference, _, _ in stored.values()):
+            stored = self._computed(result, metrics, hidden)
             if key:
                 kept.put(key, json.dumps(stored).encode())
-        return {name: self._result_sums(result, name, *entry) for name, entry in stored.items()}
+        return {name: self._public(result, name, *entry) for name, entry in stored.items()}
 
-    def _result_sums(self, result: Result, name: str, groups: str, lists: list[list[float]]) -> ResultSums:
+    def _public(self, result: Result, name: str, key: str, sums: list[list[float]], root: bool) -> PublicSums:
         metric, floor = result.metrics[name], self.board._floors[self.task.name, name]
         if metric.reference_uncertainty is not None and metric.baseline:
             floor = max(floor, metric.reference_uncertainty / metric.baseline)
-        return ResultSums(_groups(self.board.cache.get(groups)), from_lists(lists), floor)
+        if key not in self._references:
+            self._references[key] = _REFERENCE.validate_json(self.board.cache.get(key))
+        errors, spreads, slopes = (tuple(values) for values in sums[:3])
+        model = ModelSums(0, errors, spreads, slopes, tuple(map(int, sums[3])))
+        return PublicSums(key, self._references[key], model, root, floor)
 
-    def _computed(self, result: Result, names: list[str], hidden: bool) -> dict[str, tuple[str, list[list[float]]]]:
-        """By metric the key of its groups, and its sums."""
+    @cached_property
+    def _references(self) -> dict[str, ReferenceSums]:
+        """By the key in the cache."""
+        return {}
+
+    def _computed(
+        self, result: Result, names: list[str], hidden: bool
+    ) -> dict[str, tuple[str, list[Sequence[float]], bool]]:
+        """By metric the key of its reference, its sums, and whether it is a root."""
         items, kind = load_items(self.board.store, result), KINDS[result.kind]
         made_of = None if items is None else makeup_of(items, self._makeups)
         if items is None or made_of is None or not isinstance(kind, Contributing):
@@ -144,19 +163,33 @@ class _TaskReader:
             contributions = kind.contributions(items, {name: result.metrics[name] for name in names})
         except ValueError:  # an older version measured the items; the board reports it
             return {}
-        computed = {}
+        computed: dict[str, tuple[str, list[Sequence[float]], bool]] = {}
         for c in contributions:
-            labels, groups = choice_groups(made_of, items.group, c.counts > 0, hidden=hidden)
+            labels, groups = self._groups(items, made_of, c.counts > 0, hidden)
             sums = error_sums(c, result.metrics[c.metric], items, labels, len(groups))
             if groups and sums is not None:
-                computed[c.metric] = self._keep(groups), as_lists(sums)
+                key = self._keep(public_reference(groups, sums, hidden=hidden))
+                model = public_model(sums, hidden=hidden)
+                lists: list[Sequence[float]] = [model.errors, model.spreads, model.slopes, model.failed]
+                computed[c.metric] = key, lists, sums.root
         return computed
 
-    def _keep(self, groups: tuple[ChoiceGroup, ...]) -> str:
-        """The key under which the cache has these groups now."""
-        text = json.dumps([[group.elements, group.classes, group.n_items] for group in groups])
-        key = key_of("choice groups", text)
-        self.board.cache.put(key, text.encode())
+    def _groups(self, items: Items, made_of: Sequence[Makeup], takes_part: Bool, hidden: bool) -> ChoiceGroups:
+        """The groups of items, which most results share."""
+        key = (tuple(items.id), tuple(items.group), takes_part.tobytes(), hidden)
+        if key not in self._known:
+            self._known[key] = choice_groups(made_of, items.group, takes_part, hidden=hidden)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[Hashable, ChoiceGroups]:
+        return {}
+
+    def _keep(self, reference: ReferenceSums) -> str:
+        """The key under which the cache has this reference now."""
+        content = _REFERENCE.dump_json(reference)
+        key = key_of("choice reference", content.decode())
+        self.board.cache.put(key, content)
         return key
 
     @cached_property
@@ -171,10 +204,3 @@ class _TaskReader:
 def _is_of(line: TaskLine) -> bool:
     """Whether the result is of the data set that the suite states."""
     return line.result is not None and line.result.provenance.dataset == line.task.dataset
-
-
-def _groups(stored: bytes) -> tuple[ChoiceGroup, ...]:
-    return tuple(
-        ChoiceGroup(tuple(elements), tuple(map(StructureClass, classes)), n)
-        for elements, classes, n in json.loads(stored)
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,9 +59,12 @@ def error_sums(c: Contribution, stored: Metric, items: Items, labels: Int, n_gro
     def total(values: Float) -> Float:
         return _binned(group, values, n_groups)
 
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(total(d) > 0, total(s) / total(d), 0.0)
+    ratio = np.divide(total(s), total(d), out=np.zeros(n_groups), where=total(d) > 0)
     rest = s - ratio[group] * d
+    if not all(
+        np.isfinite(total(values)).all() for values in (d * d, rest * rest, rest * d)
+    ):  # beyond double precision
+        return None
     failed = np.bincount(labels[members], items.cause[members] != 0, n_groups).astype(np.int64)
     clusters = np.bincount(group, minlength=n_groups)
     shared = clusters, total(d), total(d * d)
@@ -80,17 +82,3 @@ def _trivial(c: Contribution, stored: Metric) -> Float | None:
         return None
     value = c.scale * float(c.baseline.sum() / c.counts.sum()) ** c.power
     return c.baseline if math.isclose(value, stored.baseline, rel_tol=AGREEMENT) else None
-
-
-def as_lists(sums: ErrorSums) -> list[list[float]]:
-    """The sums as lists of numbers, for a cache."""
-    arrays = (sums.n_clusters, sums.failed, sums.trivial, sums.trivial_squares, sums.errors, sums.spreads, sums.slopes)
-    return [*(array.tolist() for array in arrays), [sums.factor, float(sums.root)]]
-
-
-def from_lists(lists: Sequence[Sequence[float]]) -> ErrorSums:
-    """The sums in lists of `as_lists`."""
-    clusters, failed = (np.array(values, np.int64) for values in lists[:2])
-    trivial, squares, errors, spreads, slopes = (np.array(values, np.float64) for values in lists[2:7])
-    factor, root = lists[7]
-    return ErrorSums(clusters, trivial, squares, errors, spreads, slopes, failed, factor, bool(root))
