@@ -15,6 +15,7 @@ a model is added.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -28,11 +29,18 @@ MOST_GROUPS, MOST_HIDDEN_GROUPS = 60, 20
 """More groups would make the file large; a model could encode data in many sums over hidden items."""
 
 
+OTHER = "other"
+"""Stands for elements and classes of fewer than `LEAST_ITEMS` items of a hidden group: their names would reveal items.
+
+It is no symbol and no class, so a reader who chooses elements or classes never chooses such a group.
+"""
+
+
 class ChoiceGroup(NamedTuple):
     """The elements and classes that occur in a group, and the number of its items."""
 
     elements: tuple[str, ...]
-    classes: tuple[StructureClass, ...]
+    classes: tuple[str, ...]
     n_items: int
 
 
@@ -74,7 +82,7 @@ def choice_groups(
     for number, group in enumerate(merging.members):
         number_of[group] = number
     labels[chosen] = number_of[index]
-    return ChoiceGroups(labels, tuple(merging.groups()))
+    return ChoiceGroups(labels, tuple(merging.groups(LEAST_ITEMS if hidden else 1)))
 
 
 class _Merging:
@@ -112,12 +120,23 @@ class _Merging:
             np.delete(array, gone, axis=0) for array in (self._elements, self._classes, self._sizes)
         )
 
-    def groups(self) -> Iterator[ChoiceGroup]:
+    def groups(self, least: int) -> Iterator[ChoiceGroup]:
+        """The groups; elements and classes of fewer than `least` of their items are `OTHER`."""
         for group in self.members:
-            cells = [self._cells[cell] for cell in group]
-            elements = tuple(sorted({symbol for cell in cells for symbol in cell.elements}))
-            classes = tuple(each for each in StructureClass if any(cell.structure is each for cell in cells))
-            yield ChoiceGroup(elements, classes, int(self._cell_sizes[group].sum()))
+            elements: Counter[str] = Counter()
+            classes: Counter[str] = Counter()
+            for cell in group:
+                n = int(self._cell_sizes[cell])
+                elements.update(dict.fromkeys(self._cells[cell].elements, n))
+                classes[self._cells[cell].structure.value] += n
+            n_items = int(self._cell_sizes[group].sum())
+            yield ChoiceGroup(_named(elements, least), _named(classes, least), n_items)
+
+
+def _named(counts: Counter[str], least: int) -> tuple[str, ...]:
+    """The names with at least `least` items, sorted; last `OTHER`, if there are others."""
+    names = sorted(name for name, n in counts.items() if n >= least)
+    return (*names, OTHER) if len(names) < len(counts) else tuple(names)
 
 
 def _parts(makeups: Sequence[Makeup], table_groups: Sequence[str]) -> Float:

@@ -39,7 +39,7 @@ def public_reference(groups: tuple[ChoiceGroup, ...], sums: ErrorSums, *, hidden
     columns = zip(groups, sums.n_clusters.tolist(), trivial, squares, strict=True)
     return ReferenceSums(
         tuple(
-            SumGroup(group.elements, tuple(map(str, group.classes)), group.n_items, n, of_trivial, square)
+            SumGroup(group.elements, group.classes, group.n_items, n, of_trivial, square)
             for group, n, of_trivial, square in columns
         ),
         rounded(sums.factor, SCORE_DIGITS),

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from judge.disclosure.choice_groups import MOST_GROUPS, MOST_HIDDEN_GROUPS, ChoiceGroups, choice_groups
+from judge.disclosure.choice_groups import MOST_GROUPS, MOST_HIDDEN_GROUPS, OTHER, ChoiceGroups, choice_groups
 from judge.disclosure.redaction import LEAST_ITEMS
 from judge.ranking.item_makeup import Makeup, StructureClass
 
@@ -48,6 +48,12 @@ def test_no_combination_concerns_fewer_than_five_items(seed: int) -> None:
     grouped = choice_groups(makeups, table_groups, np.ones(len(makeups), np.bool_), hidden=True)
     labels = grouped.labels
     assert min(np.bincount(labels)) >= LEAST_ITEMS
+    for number, group in enumerate(grouped.groups):
+        members = [makeup for makeup, label in zip(makeups, labels.tolist(), strict=True) if label == number]
+        for symbol in set(group.elements) - {OTHER}:
+            assert sum(symbol in makeup.elements for makeup in members) >= LEAST_ITEMS
+        for structure in set(group.classes) - {OTHER}:
+            assert sum(makeup.structure == structure for makeup in members) >= LEAST_ITEMS
     parts = published(makeups, table_groups)
     pairs = [f(a, b) for a, b in combinations(parts, 2) for f in (np.subtract, np.add)]
     for vector in (*parts, *pairs):
@@ -70,7 +76,7 @@ def test_overlaps_with_other_breakdowns_are_seen() -> None:
     The sum over Na plus that over Cl less a group of the first three would be these two as well.
     """
     nacl, naf, kcl, rbbr = ("Cl", "Na"), ("F", "Na"), ("Cl", "K"), ("Br", "Rb")
-    assert salts((nacl, 2), (naf, 6), (rbbr, 9)) == [(("Br", "Cl", "F", "Na", "Rb"), 17)]
+    assert salts((nacl, 2), (naf, 6), (rbbr, 9)) == [(("Br", "F", "Na", "Rb", OTHER), 17)]
     assert salts((nacl, 2), (naf, 6), (kcl, 9), (rbbr, 9)) == [(("Br", "Cl", "F", "K", "Na", "Rb"), 26)]
     assert salts((("Cl", "Na", "Tm"), 1), (nacl, 6), (rbbr, 9)) == [
         (rbbr, 9),
