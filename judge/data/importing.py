@@ -38,6 +38,7 @@ from tasks.kind import ImportFormat
 from tasks.kinds.registry import KINDS, KindError
 from tasks.simulation.vibrations import VibrationSettings
 from tasks.structures.predictions import ALL_PROPERTIES
+from tasks.suites.names import did_you_mean
 
 COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplicity", "other": "other"}
 
@@ -119,7 +120,7 @@ def prepare_import(
     """
     known = readers()
     if format not in known:
-        raise DatasetError(f"FORMAT: {format!r} is unknown; one of {', '.join(known)}")
+        raise DatasetError(f"FORMAT: {format!r} is unknown; one of {', '.join(known)}{did_you_mean(format, known)}")
     reader = known[format]
     if options.also and format in TABLES:
         raise DatasetError(

@@ -32,6 +32,7 @@ from tasks.importing.labelled_import import Imported, labelled_dataset
 from tasks.importing.mlipaudit.energy_units import check_total
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Labels
+from tasks.suites.names import did_you_mean, known_name
 
 PREFIX = "rmd17_"
 # Where the files lie in the archive, counted from its own folder or from the one that it was unpacked into.
@@ -156,10 +157,12 @@ def _files(folder: Path, only: Sequence[str]) -> dict[str, Path]:
             paths[name] = path
     if not paths:
         raise DatasetError(f"{folder}: has no file {PREFIX}MOLECULE.npz: unpack the archive of rMD17 there")
-    unknown = [name for name in only if name not in paths]
-    if unknown:
-        raise DatasetError(f"--only: {unknown[0]!r} has no file in {folder}: say {', '.join(paths)}")
-    return {name: path for name, path in paths.items() if not only or name in only}
+    chosen = {name: known_name(name, paths) for name in only}
+    for name, molecule in chosen.items():
+        if molecule is None:
+            meant = did_you_mean(name, paths)
+            raise DatasetError(f"--only: {name!r} has no file in {folder}: say {', '.join(paths)}{meant}")
+    return {name: path for name, path in paths.items() if not only or name in chosen.values()}
 
 
 def read_rmd17(path: Path, name: str) -> MoleculeTrajectory:

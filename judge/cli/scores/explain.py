@@ -22,6 +22,7 @@ from sandbox.events import plain
 from scoring import RawMetric, Term, as_data
 from scoring.names import LAMBENCH, SCHEMES, SCORES
 from submissions.tables import number_text, plain_table, table_console
+from tasks.suites.names import did_you_mean, known_name
 
 ALL_LEVELS = 99
 MAX_SCORES = 7  # in a summary of ten lines
@@ -43,8 +44,10 @@ def run_explain(
     if row is None:
         raise UsageError(f"{submission.id}: its records cannot be read: judge show {submission.id}")
     terms = scores_of(row, as_published)
-    if score is not None and score not in terms:
-        raise UsageError(f"--score: there is no {score!r}, but {', '.join(terms)}")
+    if score is not None:
+        if not (known_score := known_name(score, terms)):
+            raise UsageError(f"--score: there is no {score!r}, but {', '.join(terms)}{did_you_mean(score, terms)}")
+        score = known_score
     shown = {name: term for name, term in terms.items() if score in (None, name)}
     levels = ALL_LEVELS if depth is None else depth
     if as_json:

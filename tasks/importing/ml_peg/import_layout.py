@@ -21,6 +21,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.importing.imported_benchmark import ImportedBenchmark
 from tasks.importing.ml_peg import complexes, conformers, crystals, defects, liquids, reactions, relaxed
 from tasks.importing.ml_peg.files import entered
+from tasks.suites.names import did_you_mean, known_name
 
 SOURCE = "ML-PEG, github.com/ddmms/ml-peg at commit 6a03c7a"
 
@@ -119,14 +120,17 @@ def import_ml_peg(folder: Path, only: Sequence[str] = ()) -> Iterator[ImportedBe
     """
     if not folder.is_dir():
         raise DatasetError(f"{folder}: is {'no folder' if folder.exists() else 'not there'}")
+    chosen = []
     for name in only:
-        if name not in benchmarks():
-            raise DatasetError(f"--only: {name!r} cannot be imported; take one of {', '.join(benchmarks())}")
+        if not (benchmark := known_name(name, benchmarks())):
+            named = ", ".join(benchmarks()) + did_you_mean(name, benchmarks())
+            raise DatasetError(f"--only: {name!r} cannot be imported; take one of {named}")
+        chosen.append(benchmark)
     there = {_plain(path.name): path for path in sorted(folder.iterdir()) if path.is_dir()}
-    for name in only or benchmarks():
+    for name in chosen or benchmarks():
         wanted = stated_benchmarks()[name].folder or name
         place = there.get(_plain(name), there.get(_plain(wanted)))
-        if place is None and name in only:
+        if place is None and name in chosen:
             yield ImportedBenchmark(name, fault=f"{folder}: has no folder {wanted}")
         elif place is not None:
             yield _imported(name, place)

@@ -17,6 +17,7 @@ from tasks.importing.imported_benchmark import ImportedBenchmark as ImportedBenc
 from tasks.importing.mlipaudit import energies, geometries, liquids, proteins
 from tasks.importing.mlipaudit.content import BenchmarkContent, RunMode, stated_cards
 from tasks.importing.mlipaudit.layout import BenchmarkFiles, MissingFiles
+from tasks.suites.names import did_you_mean, known_name
 
 
 class BenchmarkReader(NamedTuple):
@@ -74,11 +75,13 @@ def import_mlipaudit(folder: Path, mode: RunMode, only: Sequence[str] = ()) -> I
     if not folder.is_dir():
         raise DatasetError(f"{folder}: is {'no folder' if folder.exists() else 'not there'}")
     known = [name for benchmark in READERS for name in benchmarks_of(benchmark, mode)]
-    for name in only:
-        if name not in known:
-            raise DatasetError(f"--only: the mode {mode} has no benchmark {name!r}; take one of {', '.join(known)}")
+    chosen = {name: known_name(name, known) for name in only}
+    for name, benchmark in chosen.items():
+        if benchmark is None:
+            named = ", ".join(known) + did_you_mean(name, known)
+            raise DatasetError(f"--only: the mode {mode} has no benchmark {name!r}; take one of {named}")
     for name, reader in READERS.items():
-        if set(benchmarks_of(name, mode)) & set(only or known):
+        if set(benchmarks_of(name, mode)) & set(chosen.values() or known):
             yield _import_benchmark(folder, name, reader, mode)
 
 

@@ -52,8 +52,10 @@ def test_several_molecules_become_groups_and_may_be_chosen(tmp_path: Path) -> No
     dataset = import_rmd17(tmp_path, CARD)
     assert {name: len(indices) for name, indices in named_molecules(dataset).items()} == {"benzene": 300, "ethanol": 40}
     assert len({name for name in dataset.clusters if name.startswith("benzene")}) == 100
-    chosen = import_rmd17(tmp_path, CARD, ["benzene"], 30)
+    chosen = import_rmd17(tmp_path, CARD, ["Benzene"], 30)
     assert chosen.table.id == tuple(f"rmd17/benzene/{30 * k}" for k in range(30))
+    with pytest.raises(DatasetError, match=r"--only: 'ethanl' has no file in .*; did you mean ethanol\?"):
+        import_rmd17(tmp_path, CARD, ["ethanl"])
     with pytest.raises(DatasetError, match=r"--only: 'toluene' has no file in .*: say benzene, ethanol"):
         import_rmd17(tmp_path, CARD, ["toluene"])
     with pytest.raises(DatasetError, match=r"--frames: 50 are more than the 40 of .*ethanol\.npz: say at most 40"):
