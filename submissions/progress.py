@@ -1,4 +1,4 @@
-"""Reports progress: bars with rate and remaining time on a terminal, else a line every ten seconds."""
+"""Reports progress: bars with rate and remaining time on a terminal, else a line after five seconds and every ten."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from submissions.quiet import QUIET
 
-PLAIN_EVERY_S = 10.0
+PLAIN_FIRST_S, PLAIN_EVERY_S = 5.0, 10.0
 
 Report = Callable[[int, int, str], None]
 
@@ -128,7 +128,8 @@ class Reporter:
             bars.remove_task(bar)
 
     def _plain(self, name: str) -> Report:
-        start = last = time.monotonic()
+        start = time.monotonic()
+        last = start + PLAIN_FIRST_S - PLAIN_EVERY_S
         position = f"[{self._count}/{self._total}] " if self._total else ""
 
         def report(done: int, total: int, unit: str) -> None:

@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from submissions import progress
 from submissions.progress import Reporter, duration, rate_text
 
 
@@ -30,6 +31,22 @@ def test_a_pipe_gets_plain_lines() -> None:
             report(1, 2, "frames")
         reporter.say("done [bold]x[/]")
     assert output.getvalue() == "done [bold]x[/]\n"
+
+
+def test_a_pipe_gets_a_line_after_five_seconds_and_every_ten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PLAIN_FIRST_S", 0.2)
+    monkeypatch.setattr(progress, "PLAIN_EVERY_S", 0.6)
+    output, at = StringIO(), []
+    with Reporter(Console(file=output, width=200)).unit("reading") as report:
+        begin = time.monotonic()
+        while time.monotonic() - begin < 1.2:
+            report(1, 2, "frames")
+            if output.getvalue().count("\n") > len(at):
+                at.append(time.monotonic() - begin)
+            time.sleep(0.01)
+    assert len(at) == 2
+    assert 0.2 <= at[0] < 0.6 <= at[1]
+    assert "reading: 1/2 frames" in output.getvalue()
 
 
 def test_a_terminal_gets_bars() -> None:
