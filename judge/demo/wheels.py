@@ -31,7 +31,7 @@ def wheels_of(requirements: Path) -> Path:
         JudgeFault: they cannot be downloaded.
     """
     base = requirements_of(BASE)
-    stated = base.read_bytes() + requirements.read_bytes() + f"{PYTHON}\n".encode()
+    stated = base.read_bytes() + _stated(requirements) + f"{PYTHON}\n".encode()
     folder = cache_folder() / "wheels" / hashlib.sha256(stated).hexdigest()[:16]
     with lock_of(folder):
         if not (folder / COMPLETE).exists():
@@ -55,6 +55,13 @@ def pip() -> list[str]:
     if importlib.util.find_spec("pip") is None:
         raise JudgeFault(FaultCause.DISK, f"{sys.executable} has no pip: {sys.executable} -m ensurepip")
     return [sys.executable, "-m", "pip"]
+
+
+def _stated(requirements: Path) -> bytes:
+    """The content of a requirements file, and of those that it includes by `-r`."""
+    text = requirements.read_bytes()
+    included = [line.split()[1] for line in text.decode().splitlines() if line.startswith("-r ")]
+    return text + b"".join(_stated(requirements.parent / name) for name in included)
 
 
 def _download(requirements: Path, base: Path, folder: Path) -> None:

@@ -74,7 +74,7 @@ def passes(monkeypatch: pytest.MonkeyPatch, folder: Path, image: str) -> Receipt
 
 def wheels_for(name: StarterName, folder: Path) -> Path:
     """A folder with the wheels of a starter, and of the PyTorch that the example images have."""
-    torch = (ROOT / "submissions" / "examples" / "chgnet" / "requirements.txt").read_text()
+    torch = (ROOT / "submissions" / "examples" / "chgnet" / "torch.txt").read_text()
     lines = f"{torch}\n{starter(name, name).files['requirements.txt']}".splitlines()
     pins = {line for line in lines if "==" in line and not line.startswith(("#", "chgnet=="))}
     wanted = folder / "requirements.txt"
