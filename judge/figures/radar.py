@@ -1,4 +1,4 @@
-"""Accuracy by domain: one less the error of each domain, as a radar plot."""
+"""Accuracy by domain: 1 − the error of each domain, as a radar plot."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _radar(frame: Frame, title: str, about: str, rows: Sequence[tuple[Row, int |
 
 
 def _values(row: Row, axes: Iterable[Spoke]) -> tuple[float | None, ...]:
-    """One less the error on each axis; an error above 1 counts as 1."""
+    """1 − the error on each axis; an error above 1 counts as 1."""
     errors = errors_of(row)
     by_axis = (errors.get(spoke) for spoke in axes)
     return tuple(None if error is None else round(max(0.0, 1.0 - error), SCORE_DIGITS) for error in by_axis)

@@ -7,9 +7,10 @@ from pathlib import PurePosixPath
 
 from judge.pages.chooser import chooser
 from judge.pages.domain_tables import DomainTable, domain_matrix, domain_tables
+from judge.pages.node_intervals import node_intervals_file
 from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.view import score_display
-from judge.view.assets import MAIN, modules_behind
+from judge.view.assets import MAIN, hashed, modules_behind
 from judge.view.columns import task_groups
 from judge.view.leaderboard_export import task_page
 from judge.view.model_facts import FACT_COLUMNS, fact_cells, no_fact_cells
@@ -27,6 +28,8 @@ def pages(frame: Frame) -> dict[str, bytes]:
     taking_part = [row for row in board.rows if row.submission.id not in references]
     by_domain = domain_tables(board, references)
     choosing = chooser(frame)
+    intervals = node_intervals_file(board)
+    intervals_path = hashed("node-intervals.json", intervals)
     page = frame.draw(
         "index.html",
         "index.html",
@@ -41,6 +44,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
         robustness_tables=score_display.robustness_tables(board, keys),
         n_lines=N_LINES,
         others=score_display.other_table(board),
+        intervals_path=intervals_path,
         matrix=domain_matrix(board, by_domain, N_LINES),
         fact_columns=FACT_COLUMNS,
         fact_cells=fact_cells,
@@ -51,7 +55,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
         n_resamples=N_RESAMPLES,
         modules=_modules(frame, by_domain) if board.rows else (),
     )
-    return {"index.html": page, **(choosing.files if choosing else {})}
+    return {"index.html": page, intervals_path: intervals, **(choosing.files if choosing else {})}
 
 
 def _modules(frame: Frame, by_domain: Sequence[DomainTable]) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ class TaskFile(Entry):
     """A task of the suite. `public_since` is empty if its data set is hidden. `page` is a path in the site."""
 
     name: str
-    title: str
+    title: str = ""
     kind: str
     kind_label: str
     domain: str

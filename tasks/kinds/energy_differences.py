@@ -153,7 +153,7 @@ class EnergyDifferences(AsksEachStructure):
             KindMetric("*off_percent:*", unit="%"),
             KindMetric("barrier_mae", "Barrier MAE"),
             KindMetric("barrier_rmse", "Barrier RMSE"),
-            KindMetric("barrier_off_percent", "Barriers off by more than the tolerance", "%"),
+            KindMetric("barrier_off_percent", "Barriers with an error above the tolerance", "%"),
             KindMetric("reaction_energy_mae", "Reaction energy MAE"),
             KindMetric("reaction_energy_rmse", "Reaction energy RMSE"),
             *ENERGY_PROBES,

@@ -109,7 +109,7 @@ class EnergyProfiles(AsksEachStructure):
         metrics=(
             KindMetric("profile_mae", "Profile MAE", "kcal/mol", scored=True),
             KindMetric("barrier_mae", "Barrier MAE", "kcal/mol", scored=True),
-            KindMetric("n_barriers_off", "Barriers off by more than the tolerance", "", scored=True),
+            KindMetric("n_barriers_off", "Barriers with an error above the tolerance", "", scored=True),
             KindMetric("energy_mae", "Stacking-fault energy MAE", "mJ/m²", scored=True),
             KindMetric("slope_mae", "Stacking-fault slope MAE", "", scored=True),
             KindMetric("conformer_mae", "Conformer energies, MAE", "kcal/mol", scored=True),

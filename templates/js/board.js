@@ -9,6 +9,7 @@ import { offerPicks } from "./compare_picks.js";
 import { setText } from "./element.js";
 import { matching } from "./filters.js";
 import { computeScores } from "./computed_scores.js";
+import { hasIntervals, readIntervals } from "./node_intervals.js";
 import { leaderboardOfView } from "./valid_view.js";
 import { change, onChange, view } from "./view.js";
 
@@ -46,6 +47,9 @@ function shownColumns(file) {
 function show(board, file) {
   const { computed } = now;
   const shown = shownColumns(file);
+  if (!hasIntervals() && shown.some((column) => column.readsIntervals)) {
+    readIntervals(board.table.dataset.intervals).then(() => update(board, shownColumns(file), now.computed));
+  }
   layOut(board, shown, view.group, `${computed.scheme.key} ${view.values}`, (th) => makeSortable(board, th));
   board.table.classList.toggle("usual", !view.columns && !view.group);
   board.table.classList.toggle("many", shown.filter(({ group }) => group !== CARD).length > 5 || shown.length > 10);

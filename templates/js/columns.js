@@ -1,11 +1,13 @@
 // The columns that the ranking can have: scores of a scheme, their parts by domain and by task, and fields of the card.
 // `value(model, computed)` is the value that a column is sorted by, or null. `good(values)` is a function from a value to
-// its goodness, for the bar and the tint; a column without it has neither. `interval(model, computed)` is text.
+// its goodness, for the bar and the tint; a column without it has neither. `interval(model, computed)` is text;
+// `readsIntervals`: whether it needs the file of node_intervals.js.
 
 import { conservativeOf, parametersOf } from "./card.js";
 import { coverageText } from "./coverage.js";
 import { beside, goodness } from "./goodness.js";
 import { decimals, number, NONE, parameters, scoreText, shownUnit, shownValue } from "./numbers.js";
+import { leavesInterval, partInterval } from "./node_intervals.js";
 import { namesOf, pathKey } from "./paths.js";
 import { plain } from "./plain.js";
 import { SCORES } from "./scores.js";
@@ -28,7 +30,7 @@ function scoreColumn(score, full) {
     withinClass: SCORES[score.key].from_times,
     marksBest: true,
     good: () => (value) => goodness(value, full, score.lower_is_better),
-    interval: (model, computed) => intervalText(score.models[model.id], computed, text),
+    interval: (model, computed) => intervalText(score.models[model.id]?.interval, computed, text),
     value: (model, computed) => computed.score(model.id, score.key),
     order: (model, computed) => computed.worst(model.id, score.key) ?? computed.score(model.id, score.key),
     text,
@@ -37,9 +39,10 @@ function scoreColumn(score, full) {
   };
 }
 
-/** The published interval; empty for a reader's own weights. */
-function intervalText({ interval } = {}, computed, text) {
-  return interval && !computed.isRecomputed ? interval.map(text).join("\u00a0– ") : "";
+/** A published interval; empty for a reader's own weights, and for rules that have no intervals. */
+function intervalText(interval, { isRecomputed, scheme }, text) {
+  if (!interval || isRecomputed || scheme.variant !== "corrected") return "";
+  return interval.map((end) => text(end)).join("\u00a0– ");
 }
 
 /** The score if the items that were left out counted as the worst; rows are sorted by it. */
@@ -59,6 +62,8 @@ function partColumns(score) {
       aside: name,
       lower: score.lower_is_better,
       good: () => (value) => goodness(value, 1, score.lower_is_better),
+      readsIntervals: true,
+      interval: (model, computed) => intervalText(partInterval(score.key, model.id, name), computed, decimals),
       value: (model, computed) => computed.node(model.id, score.key, path),
       text: decimals,
     };
@@ -98,7 +103,7 @@ function geometricMean(values) {
 function shownMetric(leaf, drift, several, values) {
   const raw = values === "raw" && leaf.unit && leaf.unit !== "score" && (!several || drift);
   if (raw) return { raw, aside: `${drift ? "drift" : words(leaf.metric)}, ${shownUnit(leaf.unit)}` };
-  return { raw, aside: drift ? "drift, decades" : leaf.scale === "speed" ? "speed" : words(leaf.metric) };
+  return { raw, aside: drift ? "log₁₀ of the drift" : leaf.scale === "speed" ? "speed" : words(leaf.metric) };
 }
 
 /** Whether lower raw values are better. */
@@ -123,6 +128,11 @@ function taskColumns(score, tasks, values) {
       label: titleOf(task),
       aside,
       lower,
+      readsIntervals: !raw,
+      interval: raw ? null : (model, computed) => {
+        const indices = placesOf(model).map(({ index }) => index);
+        return intervalText(leavesInterval(score.key, model.id, indices), computed, (end) => scoreText(score.key, end));
+      },
       good: isBetween ? () => (value) => goodness(value, 1, lower) : (shown) => beside(shown, lower),
       withinClass: SCORES[score.key].from_times,
       value: raw

@@ -13,7 +13,7 @@ export const fields = {
   ],
   decades: [
     { name: "tolerance", label: "0 up to", about: "tolerance: the drift that counts 0", unit: perTime },
-    { name: "worst", label: "failed counts", about: "the count of a failed run", unit: () => "decades" },
+    { name: "worst", label: "failed counts", about: "the count of a failed run", unit: () => "powers of ten" },
   ],
   speed: [{ name: "reference", label: "1 at", about: "the time that scores 1", unit: (leaf) => leaf.unit ?? "" }],
 };

@@ -4,7 +4,7 @@ const titles = new Map();
 
 /** Remembers the titles of the tasks in `leaderboard.json`. */
 export function rememberTitles(file) {
-  for (const { name, title } of file.tasks) titles.set(name, title);
+  for (const { name, title } of file.tasks) titles.set(name, title || name);
 }
 
 /** The title of a task, or of a run `TASK: RUN`; another name stays as it is. */

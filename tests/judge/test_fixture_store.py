@@ -88,6 +88,7 @@ N_SUBMISSIONS = 4  # beside the one that was withdrawn
 NOT_COUNTED = [("EMT", "alloys", 0), ("EMT", "timing", 0), ("Lennard-Jones", "alloys", 1)]
 # Of leaderboard.json: names of keys that only say which judge built it, and names that were changed since, old to new.
 STAMPS: frozenset[str] = frozenset()
+ADDED = frozenset({"title", "license", "training"})  # fields of tasks and models that leaderboard.json did not have
 RENAMED: dict[str, str] = {}
 # Of the scores of a model: how far they may move is estimated in another way since. Scores and ranks are the same.
 ESTIMATED = {"interval": list, "ranks": list, "group": int}
@@ -284,7 +285,7 @@ def differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
     """Where two values differ; numbers may by rounding, as another processor adds up in another order."""
     if isinstance(then, dict) and isinstance(now, dict):
         renamed = {RENAMED.get(name, name): value for name, value in then.items()}
-        for name in sorted({*renamed, *now} - STAMPS):
+        for name in sorted({*renamed, *now} - STAMPS - (ADDED - renamed.keys())):
             yield from differences(renamed.get(name, "no such key"), now.get(name, "no such key"), f"{path}.{name}")
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         for index, (one, other) in enumerate(zip(then, now, strict=True)):

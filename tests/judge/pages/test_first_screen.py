@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from judge.pages.node_intervals import node_intervals_file
 from judge.publishing.site_files import build_site
+from judge.ranking.build import build_leaderboard
 from judge.view.goodness import N_TINTS, goodness, tint
 from submissions.records import StatedLabelSet, TrainingSet
 from submissions.store.local import LocalStore
 from tests.judge.pages.built_site import Page as ReadPage
 from tests.servers.site_server import served
-from tests.world.board_records import SUITE, good_results, save, submission
+from tests.world.board_records import SUITE, good_results, items_of, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 TITLED = replace(
     SUITE, tasks=(*SUITE.tasks[:2], replace(SUITE.tasks[2], title="Barrier heights, diverse (DBH24)"), *SUITE.tasks[3:])
@@ -143,6 +147,30 @@ def test_bars_and_tints_of_every_column_grow_with_quality(browser: Browser, addr
             assert numbers == sorted(numbers, reverse=True), (column["key"], best_first)
         assert best_first[0]["width"] > best_first[-1]["width"] or best_first[0]["value"] == best_first[-1]["value"]
     page.context.close()
+
+
+def test_another_scheme_has_intervals(browser: Browser, address: str) -> None:
+    page = opened(browser, address, (1280, 800), query="?scheme=ml-peg")
+    cell = page.locator("#ranking tr[data-id]").first.locator("td.score").first
+    expect(cell.locator(".range")).to_have_text(re.compile(r"^[\d.]+\s–\s[\d.]+$"))
+    page.context.close()
+
+
+def test_the_file_of_intervals_has_those_of_domains_and_leaves() -> None:
+    """In the order of the leaves of `leaderboard.json`."""
+    board = build_leaderboard(
+        SUITE, [model := submission("alpha")], good_results(model, 0.2), partial(items_of, n_items=40, n_clusters=40)
+    )
+    file = json.loads(node_intervals_file(board))
+    uncertainty, term = board.robustness.intervals["force_field"][model.id], board.rows[0].scores["force_field"]
+    entry = file["force_field"][model.id]
+    for domain in term.parts:
+        interval = uncertainty.nodes[term.name, domain.name]
+        assert entry["parts"][domain.name] == [interval.low, interval.high]
+    assert len(entry["leaves"]) == len(term.node.leaves)
+    first = term.parts[0].parts[0].parts[0]
+    interval = uncertainty.nodes[term.name, term.parts[0].name, term.parts[0].parts[0].name, first.name]
+    assert entry["leaves"][0] == [interval.low, interval.high]
 
 
 def test_no_link_is_called_by_the_id_of_a_task(folder: Path) -> None:

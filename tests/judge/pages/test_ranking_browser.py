@@ -125,10 +125,10 @@ def test_columns_come_and_go(ranking: Watched) -> None:
     panel.get_by_label("Values of tasks").select_option("normalised")
     panel.get_by_label("Force-field error, Molecules").check()
     panel.get_by_label("Force-field error, Inorganic Materials").check()
-    panel.get_by_label("drift, decades").check()
+    panel.get_by_label("log₁₀ of the drift").check()
     heads = page.locator("#ranking thead tr:last-child th").all_text_contents()
     assert len(set(heads)) == len(heads) == 16
-    for box in ("Force-field error, Molecules", "Force-field error, Inorganic Materials", "drift, decades"):
+    for box in ("Force-field error, Molecules", "Force-field error, Inorganic Materials", "log₁₀ of the drift"):
         panel.get_by_label(box).uncheck()
     panel.get_by_label("Team").check()
     panel.get_by_label("Instability", exact=True).uncheck()

@@ -1,0 +1,25 @@
+// The intervals of domains and tasks within scores, from a file of judge/pages/node_intervals.py.
+
+let file = null;
+let reading = null;
+
+/** Whether the file has been read. */
+export const hasIntervals = () => file !== null;
+
+/** Reads the file once; a promise that is fulfilled when the intervals are known. */
+export function readIntervals(path) {
+  reading ??= fetch(path)
+    .then((answer) => (answer.ok ? answer.json() : {}))
+    .then((read) => (file = read));
+  return reading;
+}
+
+/** The interval of a part of a score; null if it is unknown. */
+export const partInterval = (key, id, name) => file?.[key]?.[id]?.parts[name] ?? null;
+
+/** The interval of the mean of leaves, from the mean of the lower ends to that of the upper ends; null if one is unknown. */
+export function leavesInterval(key, id, indices) {
+  const intervals = indices.map((index) => file?.[key]?.[id]?.leaves[index] ?? null);
+  if (!intervals.length || intervals.includes(null)) return null;
+  return [0, 1].map((end) => intervals.reduce((sum, ends) => sum + ends[end], 0) / intervals.length);
+}
