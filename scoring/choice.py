@@ -121,7 +121,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class ChosenModel:
+class ModelInChoice:
     """A model in the ranking of a choice.
 
     Args:
@@ -182,7 +182,7 @@ def independent_items(tasks: Iterable[TaskSums], choice: Choice) -> int:
     return total
 
 
-def ranking_of_choice(tasks: Sequence[TaskSums], models: Iterable[str], choice: Choice) -> list[ChosenModel]:
+def ranking_of_choice(tasks: Sequence[TaskSums], models: Iterable[str], choice: Choice) -> list[ModelInChoice]:
     """The models with errors in a task of the choice, best first; equal scores are ordered by the id of the model."""
     chosen = [columns for task in tasks if (columns := columns_of_choice(task, choice))]
     scored = [_scored(model, chosen, choice) for model in models]
@@ -190,7 +190,7 @@ def ranking_of_choice(tasks: Sequence[TaskSums], models: Iterable[str], choice: 
     return [_with_tie(model, placed[0]) for model in placed]
 
 
-def _scored(model: str, chosen: Sequence[Sequence[ErrorColumn]], choice: Choice) -> ChosenModel:
+def _scored(model: str, chosen: Sequence[Sequence[ErrorColumn]], choice: Choice) -> ModelInChoice:
     score, variance, known = 0.0, 0.0, True
     n_tasks = n_items = n_failed = 0
     for columns in chosen:
@@ -206,7 +206,7 @@ def _scored(model: str, chosen: Sequence[Sequence[ErrorColumn]], choice: Choice)
     deviation = math.sqrt(variance) / len(chosen) if known and chosen else None
     low = None if deviation is None else max(score - Z * deviation, 0.0)
     high = None if deviation is None else min(score + Z * deviation, 1.0)
-    return ChosenModel(model, score, deviation, low, high, None, n_tasks, n_items, n_failed)
+    return ModelInChoice(model, score, deviation, low, high, None, n_tasks, n_items, n_failed)
 
 
 def _error(column: ErrorColumn, model: str, choice: Choice) -> _Error:
@@ -237,9 +237,9 @@ def _error(column: ErrorColumn, model: str, choice: Choice) -> _Error:
     return _Error(max(min(error, 1.0), reference.floor), deviation, n_items, n_failed, True)
 
 
-def _with_tie(model: ChosenModel, first: ChosenModel) -> ChosenModel:
+def _with_tie(model: ModelInChoice, first: ModelInChoice) -> ModelInChoice:
     tied = None
     if model.deviation is not None and first.deviation is not None:
         half = Z * math.sqrt(model.deviation * model.deviation + first.deviation * first.deviation)
         tied = model.score - first.score <= half
-    return ChosenModel(**{**vars(model), "tied": tied})
+    return ModelInChoice(**{**vars(model), "tied": tied})

@@ -63,7 +63,7 @@ SALT_METALS = frozenset(["Li", "Na", "K", "Rb", "Cs", "Be", "Mg", "Ca", "Sr", "B
 HALOGENS = frozenset(["F", "Cl", "Br", "I"])
 
 
-class Preset(NamedTuple):
+class ChoicePreset(NamedTuple):
     """A choice with a name; `query` is its address."""
 
     label: str
@@ -82,7 +82,7 @@ class Chooser(NamedTuple):
     needs: tuple[tuple[str, str], ...]
     classes: tuple[str, ...]
     hardware: tuple[str, ...]
-    presets: tuple[Preset, ...]
+    presets: tuple[ChoicePreset, ...]
     files: dict[str, bytes]
 
 
@@ -154,7 +154,7 @@ def needs_of(task: Task, metric: str, card: Card | None) -> tuple[Need, ...]:
     return tuple(found) or (Need.ENERGIES,)
 
 
-def _presets(tasks: Sequence[TaskSums]) -> list[Preset]:
+def _presets(tasks: Sequence[TaskSums]) -> list[ChoicePreset]:
     """The choices with a name for which the suite has tasks."""
     molten = frozenset(_salt_elements(tasks))
     liquid = "Molten salts in MD" if molten else "Liquids in MD"
@@ -172,7 +172,7 @@ def _presets(tasks: Sequence[TaskSums]) -> list[Preset]:
         choice = Choice(frozenset(elements), frozenset({structure}), frozenset({need}))
         if any(columns_of_choice(task, choice) for task in tasks):
             stated = {"for.elements": " ".join(sorted(elements)), "for.class": structure, "for.need": need}
-            presets.append(Preset(label, "?" + urlencode(sorted((k, str(v)) for k, v in stated.items() if v))))
+            presets.append(ChoicePreset(label, "?" + urlencode(sorted((k, str(v)) for k, v in stated.items() if v))))
     return presets
 
 

@@ -198,11 +198,11 @@ def choice_site(folder: Path) -> ChoiceSite:
         SHAPES: dataset(SHAPES, shape_frames, differences=shapes),
         MELTS: dataset(MELTS, salt_frames, systems=systems),
     }
-    for each in sets.values():
-        save_dataset(each, data)
+    for made in sets.values():
+        save_dataset(made, data)
     for name, noise in NOISE.items():
         model = submission(name)
-        measured = [(of, measurement(of, each, name, noise)) for of, each in sets.items()]
+        measured = [(of, measurement(of, made, name, noise)) for of, made in sets.items()]
         results = [
             result(model, of, each.metrics, n_items=len(each.items), parts=tuple(each.parts)) for of, each in measured
         ]

@@ -74,8 +74,8 @@ def random_column(rng: np.random.Generator, number: int) -> ErrorColumn:
             errors = size * rng.lognormal(size=n)
             slopes, failed = rng.normal(0, 0.01, n), rng.integers(0, 3, n)
             spreads = 0.01 * rng.lognormal(size=n)
-            values = [tuple(float(v) for v in array) for array in (errors, spreads, slopes)]
-            models[model] = ModelSums(int(rng.integers(0, 2)), *values, tuple(int(v) for v in failed))
+            errors, spreads, slopes = (tuple(array.tolist()) for array in (errors, spreads, slopes))
+            models[model] = ModelSums(int(rng.integers(0, 2)), errors, spreads, slopes, tuple(failed.tolist()))
     needs = tuple(rng.choice(list(Need), rng.integers(1, 3), replace=False).tolist())
     return ErrorColumn(f"metric {number}", needs, bool(rng.random() < 0.4), tuple(references), models)
 
