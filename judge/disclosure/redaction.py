@@ -43,7 +43,7 @@ SCORE_DIGITS = 6
 
 TIME_DIGITS = 2
 
-_FORMATS = tuple(f".{max(digits - 1, 0)}e" for digits in range(18))  # by digits
+_FORMATS = tuple(f"%.{max(digits - 1, 0)}e" for digits in range(18))  # by digits
 
 # The words of `sandbox.evidence.exit_words`. The submission chooses the number.
 _EXIT_STATUS = re.compile(r"exit status -?\d+")
@@ -96,7 +96,7 @@ def read_cards(data: Path, names: Iterable[str]) -> dict[str, Card]:
 
 def rounded(value: float, digits: int = 2) -> float:
     """The value with `digits` significant digits."""
-    return float(format(value, _FORMATS[digits])) if math.isfinite(value) else value
+    return float(_FORMATS[digits] % value) if math.isfinite(value) else value  # `format` takes longer
 
 
 def cut(value: float | None, digits: int = SCORE_DIGITS) -> float | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from types import ModuleType
+from typing import NamedTuple
 
 from judge.disclosure.public_leaderboard import public_board
 from judge.gc_pause import keep
@@ -18,8 +20,9 @@ from judge.view.earlier_pages import EarlierPages
 from judge.view.page_context import Frame, frame
 from judge.view.parallel import in_background
 from judge.view.sources import Sources
+from scoring.choice import TaskSums
 
-PARTS = (model_pages, compare_page, text_pages, data_files, table_pages, index_page)
+PARTS = (model_pages, compare_page, text_pages, data_files, table_pages)
 PARTS_BESIDE = (task_pages, figures_page, changes_pages, reproduced_page)
 """Drawn by another process meanwhile. These need no `Frame.file`, which takes long to make."""
 
@@ -33,20 +36,31 @@ def render(
         earlier: the pages of the last build, as far as they may be used again; None: every page is drawn.
     """
     known = sources or Sources()
+    received: list[tuple[TaskSums, ...]] = []
+    read = known.choices
+    known = replace(known, choices=lambda: received[0] if received else read())
     public = frame(public_board(leaderboard, known.public), known, earlier)  # all pages are made from this alone
     keep(public)
     with in_background(partial(_files_beside, public), len(public.board.rows)) as finish:
         files = public.assets.files | _files(PARTS, public)
-        beside, derivations = finish()
-    if known.derived and derivations:
-        known.derived.add(derivations)
-    return files | beside
+        beside = finish()
+    if known.derived and beside.derivations:
+        known.derived.add(beside.derivations)
+    received.append(beside.choices)
+    return files | beside.files | index_page.pages(public)
 
 
-def _files_beside(public: Frame) -> tuple[dict[str, bytes], Derivations | None]:
-    """The files of `PARTS_BESIDE`, and which values of results these used."""
+class _Beside(NamedTuple):
+    """The files of `PARTS_BESIDE`, the values of results that these used, and the sums of the chooser."""
+
+    files: dict[str, bytes]
+    derivations: Derivations | None
+    choices: tuple[TaskSums, ...]
+
+
+def _files_beside(public: Frame) -> _Beside:
     files, derived = _files(PARTS_BESIDE, public), public.sources.derived
-    return files, derived.derivations() if derived else None
+    return _Beside(files, derived.derivations() if derived else None, public.sources.choices())
 
 
 def _files(parts: Iterable[ModuleType], public: Frame) -> dict[str, bytes]:
