@@ -59,6 +59,7 @@ def test_an_installed_package_has_all_that_the_examples_are_built_from(tmp_path:
 def test_a_model_is_submitted_once_and_judged_and_the_page_is_there(world: World) -> None:
     demo = Demonstration(world.workspace, Console(quiet=True), SUITE, "process")
     id = demo.submit("emt", f"{EXAMPLES / 'emt'}?python={sys.executable}")
+    assert id is not None
     assert demo.submit("emt", f"{EXAMPLES / 'emt'}?python={sys.executable}") == id
     demo.judge([id])
     assert demo.exit_status == 0
