@@ -42,7 +42,7 @@ _GROUPS = {
     "layers": ("commands.layers", "Layers of public base images, which no author needs to send."),
 }
 _COMMANDS = {
-    "demo": ("maintainer.demo", "Judges five example models, and makes a leaderboard."),
+    "demo": ("commands.machine", "Judges five example models, and makes a leaderboard."),
     "doctor": ("commands.machine", "Tries everything that judging needs on this machine."),
     "plan": ("commands.judging", "Estimates what is left to be judged, and how many hours it will take."),
     "evaluate": ("commands.judging", "Judges all units without a result."),

@@ -1,4 +1,4 @@
-"""`judge doctor|verify|selftest|gc`."""
+"""`judge demo|doctor|verify|selftest|gc`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,31 @@ from typing import Annotated
 import typer
 
 from judge.cli.completion import attacks
-from judge.cli.options import Everything, Ids, Json, SkipMissing, SuiteName
+from judge.cli.options import Drivers, Everything, Ids, Json, SkipMissing, SuiteName
 from judge.config import DEFAULT_DAYS
 
 IMAGES_HELP = (
     "also images of calculators without a name that no submission of this store refers to; only for hosts with one "
     "store, since images of another store's submissions would be removed too"
 )
+
+
+def demo_command(
+    full: Annotated[
+        bool, typer.Option("--full", help="by the suite quickstart: every kind of task, many minutes")
+    ] = False,
+    base: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="local or public image with Python, to build the examples on")
+    ] = None,
+    driver: Drivers = None,
+) -> None:
+    """Judges five example models, and makes a leaderboard: its first page after two models, in three minutes.
+
+    It needs a Docker engine. Without one, the models run in virtual environments, with no isolation.
+    """
+    from judge.cli.maintainer.demo import run_demo
+
+    run_demo(full, base, driver)
 
 
 def doctor_command(as_json: Json = False) -> None:

@@ -6,14 +6,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Annotated
 from urllib.parse import urlencode
 
 import typer
 from rich.console import Console
 
 from judge.cli.maintainer.site import write_pages
-from judge.cli.options import Drivers
 from judge.config import load_settings
 from judge.demo.environments import example_python
 from judge.demo.examples import AT_FIRST, BASE, EXAMPLES, MODELS, REFERENCES, card_of_example, requirements_of
@@ -34,18 +32,13 @@ from submissions.progress import Reporter, duration
 SUITE, FULL_SUITE = "demo", "quickstart"
 
 
-def demo_command(
-    full: Annotated[
-        bool, typer.Option("--full", help="by the suite quickstart: every kind of task, many minutes")
-    ] = False,
-    base: Annotated[
-        str | None, typer.Option(metavar="IMAGE", help="local or public image with Python, to build the examples on")
-    ] = None,
-    driver: Drivers = None,
-) -> None:
-    """Judges five example models, and makes a leaderboard: its first page after two models, in three minutes.
+def run_demo(full: bool, base: str | None, driver: DriverName | None) -> None:
+    """Judges five example models, and makes a leaderboard: its first page after two models.
 
-    It needs a Docker engine. Without one, the models run in virtual environments, with no isolation.
+    Args:
+        full: by the suite quickstart.
+        base: image with Python that the examples are built on; None: the usual one.
+        driver: None: docker if an engine answers, else processes.
     """
     begin = time.monotonic()
     console = Console()
