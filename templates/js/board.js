@@ -52,7 +52,7 @@ function show(board, file) {
   }
   layOut(board, shown, view.group, `${computed.scheme.key} ${view.values}`, (th) => makeSortable(board, th));
   board.table.classList.toggle("usual", !view.columns && !view.group);
-  board.table.classList.toggle("many", shown.filter(({ group }) => group !== CARD).length > 5 || shown.length > 10);
+  board.table.classList.toggle("many", shown.filter(({ group }) => view.columns || group !== CARD).length > 5);
   update(board, shown, computed);
   putInOrder(board, columnOf, view.sort, computed);
   showSort(board);

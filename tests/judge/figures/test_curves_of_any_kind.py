@@ -185,7 +185,7 @@ def test_of_hidden_runs_the_mean_and_the_counts_are_shown() -> None:
     assert of_model is not None
     counts = f"5 to the end, 2 {BROKEN}"  # 5.5 of 7 is 78.57 %
     assert of_task.rows == [("mean over the runs", "model a", 79.0, None, counts)]
-    assert of_model.rows == [("secret", "mean over the runs", 79.0, None, counts)]
+    assert of_model.rows == [("Secret", "mean over the runs", 79.0, None, counts)]
     for figure in (of_task, of_model):
         plot_of(figure)
         assert not [name for name in items.id if name in words_of(figure)]
@@ -213,7 +213,7 @@ def test_the_curves_of_each_sort_are_drawn_though_one_sort_has_many() -> None:
     figure = profiles_of(frame, frame.board.rows[0])
     assert figure is not None
     titles = [note["text"] for note in plot_of(figure)["layout"]["annotations"]]
-    assert titles[-1] == "secret: mean over the items"
+    assert titles[-1] == "Secret: mean over the items"
     assert len(titles) == MOST_PLOTS
 
 

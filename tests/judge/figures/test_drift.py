@@ -103,10 +103,10 @@ def test_the_drift_of_one_model_has_the_runs_of_public_sets_with_their_sign() ->
     traces = plot_of(figure)["data"]
     assert figure is not None
     lines = {name: [row for row in figure.rows if row[0] == name] for name in {row[0] for row in figure.rows}}
-    assert set(lines) == {"known: mean size", "known: run 0", "known: run 1", "secret: mean size"}
-    np.testing.assert_allclose([row[3] for row in lines["known: run 1"]], 1000 * deviation[1], rtol=1e-3)
-    assert {row[2] for row in lines["secret: mean size"]} == {6}
-    assert [trace["name"] for trace in traces if trace["meta"]["colour"] == "rest"] == ["known: run 0", "known: run 1"]
+    assert set(lines) == {"Known: mean size", "Known: run 0", "Known: run 1", "Secret: mean size"}
+    np.testing.assert_allclose([row[3] for row in lines["Known: run 1"]], 1000 * deviation[1], rtol=1e-3)
+    assert {row[2] for row in lines["Secret: mean size"]} == {6}
+    assert [trace["name"] for trace in traces if trace["meta"]["colour"] == "rest"] == ["Known: run 0", "Known: run 1"]
     assert drift_of(frame_of(three(), items), three().rows[1]) is None
 
 

@@ -20,14 +20,14 @@ def test_failures_are_shares_of_all_items(hostile: Frame) -> None:
     n_items = sum(line.result.n_items for line in row.tasks if line.result)
     assert [heading.name for heading in figure.headings] == ["Model", "All items", "non finite", "error"]
     assert figure.rows == [("failing", n_items, pytest.approx(200 / n_items), pytest.approx(100 / n_items))]
-    assert of_model.rows == [("crystals", 10, 20.0, 10.0)]
+    assert of_model.rows == [("Crystals", 10, 20.0, 10.0)]
 
 
 def test_verdicts_other_than_ok_by_task(hostile: Frame) -> None:
     figure = verdicts_by_task(hostile)
     assert figure is not None
     n_judged = len(HOSTILE) + 2
-    assert figure.rows == [("crystals", n_judged, pytest.approx(100 / n_judged))]
+    assert figure.rows == [("Crystals", n_judged, pytest.approx(100 / n_judged))]
     assert figure.headings[-1] == Heading("time limit", "%")
 
 

@@ -18,7 +18,7 @@ from tests.world.board_records import SUITE, frames_metrics, good_results, resul
 def test_the_heat_map_has_the_errors_of_the_tasks(hostile: Frame) -> None:
     figure = heat_map(hostile)
     assert figure is not None
-    assert [heading.name for heading in figure.headings] == ["Model", "crystals", "molecules", "barriers"]
+    assert [heading.name for heading in figure.headings] == ["Model", "Crystals", "Molecules", "Barriers"]
     for values, row in zip(figure.rows[:5], hostile.board.rows, strict=False):
         relative = row.scores["property_error"].value
         assert relative is not None
@@ -34,8 +34,8 @@ def test_the_heat_map_marks_cells_without_a_value(hostile: Frame) -> None:
     assert by_name["absent"][1:] == ("not judged",) * 3
     *bars, marks = plot_of(figure)["data"]
     assert marks["text"] == [
-        "late\ncrystals: time limit",
-        *(f"absent\n{task}: not judged" for task in ("crystals", "molecules", "barriers")),
+        "late\nCrystals: time limit",
+        *(f"absent\n{task}: not judged" for task in ("Crystals", "Molecules", "Barriers")),
     ]
     assert marks["marker"]["symbol"] == ["x-thin-open", *["line-ew-open"] * 3]
     assert [bar["y"].count(None) for bar in bars[-2:]] == [1, 3]
@@ -65,7 +65,8 @@ def test_a_cell_of_the_heat_map_is_the_number_of_the_tasks_page(hostile: Frame) 
     for values, row in zip(figure.rows, hostile.board.rows, strict=True):
         scores = task_scores(hostile.board, row)
         numbers = {name: cell for name, cell in zip(names, values[1:], strict=True) if isinstance(cell, float)}
-        expected = {name: scores[name].value for name in names if name in scores}
+        expected = {hostile.board.suite.labels[name]: score.value for name, score in scores.items()}
+        expected = {name: value for name, value in expected.items() if name in names}
         assert numbers == {name: pytest.approx(v, rel=1e-5) for name, v in expected.items() if v is not None}
     bars = plot_of(figure)["data"][: len(figure.rows)]
     for (_, *cells), bar in zip(figure.rows, bars, strict=True):

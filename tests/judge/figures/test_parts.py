@@ -76,7 +76,7 @@ def test_the_task_with_the_most_elements_is_drawn() -> None:
     figure = elements_of(made, made.board.rows[0])
     assert figure is not None
     assert [row[1] for row in figure.rows] == [3.0, 2.0]
-    assert "in others" in figure.about
+    assert "in “Others”" in figure.about
 
 
 def test_parts_of_few_items_of_a_hidden_set_are_in_no_figure() -> None:
@@ -100,7 +100,7 @@ def test_errors_by_group_are_relative_to_that_of_the_task() -> None:
     by_name = {row[0]: row for row in figure.rows}
     assert by_name["group 1"][3:6] == (0.4, "eV/Å", pytest.approx(0.4 / 0.2))
     assert by_name["failed"][5] is None
-    assert plot["layout"]["yaxis"]["ticktext"] == ["crystals:", *(f"group {i}" for i in range(DRAWN + 1, 1, -1))]
+    assert plot["layout"]["yaxis"]["ticktext"] == ["Crystals:", *(f"group {i}" for i in range(DRAWN + 1, 1, -1))]
     (trace,) = plot["data"]
     assert trace["y"] == list(range(1, DRAWN + 1))
     assert trace["x"] == [by_name[f"group {i}"][5] for i in range(DRAWN + 1, 1, -1)]

@@ -130,8 +130,8 @@ def test_the_heat_map_answers_to_the_pointer(opened: FiguresPage) -> None:
     bars.first.scroll_into_view_if_needed()
     hover_text = opened.page.locator("#heat-map .plot .hovertext")
     for cell, text in (
-        (bars.first, "1. alphaInorganic Materials - crystals: 0.100"),
-        (opened.page.locator("#heat-map .scatterlayer .point").first, "latecrystals: time limit"),
+        (bars.first, "1. alphaInorganic Materials - Crystals: 0.100"),
+        (opened.page.locator("#heat-map .scatterlayer .point").first, "lateCrystals: time limit"),
     ):
         box = cell.bounding_box()
         assert box is not None
@@ -143,7 +143,7 @@ def test_the_heat_map_answers_to_the_pointer(opened: FiguresPage) -> None:
 def test_the_keyboard_goes_from_point_to_point(opened: FiguresPage) -> None:
     """The hover text of a point is shown and announced, and the plot does not keep the focus."""
     page = opened.page
-    for key, expected in (("heat-map", ["alpha", "crystals"]), ("radar", ["forces and energies"])):
+    for key, expected in (("heat-map", ["alpha", "Crystals"]), ("radar", ["forces and energies"])):
         figure = opened.figure(key)
         place, status = figure.get_by_role("application"), figure.get_by_role("status")
         title = figure.get_by_role("heading").text_content() or ""

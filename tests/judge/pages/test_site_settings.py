@@ -162,7 +162,7 @@ def test_a_threshold_counts_in_all_models(page: Page, file: LeaderboardFile) -> 
     panel = open_score(page)
     panel.locator(".settings-tree summary").nth(1).click()
     panel.locator(".settings-tree .settings-tree summary").first.click()
-    name = f"counts 1 at: the error that counts 1, of {ENERGY} in molecules"
+    name = f"counts 1 at: the error that counts 1, of {ENERGY} in Molecules"
     page.get_by_role("spinbutton", name=name, exact=True).fill("0.5")
     expect_scores(page, expected(file, Settings(thresholds={("molecules", ENERGY, "baseline"): 0.5})))
     expect_query(page, f"?t.molecules/{ENERGY}/baseline=0.5")
@@ -209,6 +209,16 @@ def by_domain(page: Page, domain: str) -> list[list[str]]:
     return page.locator(f"table[data-domain='{domain}'] tbody tr").evaluate_all(SHOWN)
 
 
+def in_matrix(page: Page, domain: str) -> list[list[str]]:
+    """Name and force-field error in a domain of each shown row of the matrix of the first page, the best first."""
+    head = page.locator(f"[data-matrix] th[data-score='force_field'][data-domain='{domain}']")
+    index = head.evaluate("th => th.cellIndex")
+    number = "tr.cells[i].querySelector('.number').textContent"
+    cells = f"(rows, i) => rows.map((tr) => [tr.cells[0].textContent.trim(), {number}])"
+    rows: list[list[str]] = page.locator("[data-matrix] tbody tr").evaluate_all(cells, index)
+    return sorted(rows, key=lambda row: row[1])
+
+
 def in_domain(file: LeaderboardFile, domain: str, settings: Settings) -> list[list[str]]:
     """The same by Python."""
     errors = {}
@@ -221,12 +231,16 @@ def in_domain(file: LeaderboardFile, domain: str, settings: Settings) -> list[li
     return [[name, f"{place}: {errors[name]:.3f}"] for place, name in enumerate(ordered, 1)]
 
 
+def without_places(rows: list[list[str]]) -> list[list[str]]:
+    return [[name, ranked.split(": ")[1]] for name, ranked in rows]
+
+
 def test_tables_by_domain_follow(page: Page, file: LeaderboardFile) -> None:
     """A weight and a threshold within a domain, also on the page with all models; a button leads back."""
     baseline = (SUITE.tasks[0].name, ENERGY, "baseline")
     mine = in_domain(file, CRYSTALS, Settings({(CRYSTALS, "force"): 0.0}, {baseline: 2.0}))
     published, molecules = (in_domain(file, domain, Settings()) for domain in (CRYSTALS, "Molecules"))
-    assert by_domain(page, CRYSTALS) == published != mine
+    assert in_matrix(page, CRYSTALS) == without_places(published) != without_places(mine)
     note = page.locator("[data-domain-note]")
     expect(note).to_be_hidden()
     open_score(page).locator(".settings-tree summary").first.click()
@@ -234,12 +248,12 @@ def test_tables_by_domain_follow(page: Page, file: LeaderboardFile) -> None:
     expect(note).to_contain_text("Your weights")
     page.goto(f"index.html?w.force_field/Inorganic+Materials/force=0&t.{'/'.join(baseline)}=2")
     expect(note).to_contain_text("Your weights")
-    assert by_domain(page, CRYSTALS) == mine
-    page.get_by_role("link", name="All models, by domain").click()
+    assert in_matrix(page, CRYSTALS) == without_places(mine)
+    page.get_by_role("link", name="All models, ranked within each domain").click()
     expect(note).to_contain_text("Your weights")
     assert by_domain(page, CRYSTALS) == mine
     assert by_domain(page, "Molecules") == molecules
-    expect(page.get_by_role("heading", name="Molecules")).to_contain_text("3 of 3 models ranked")
+    expect(page.get_by_role("heading", name="Molecules")).to_contain_text("3 models, 3 of them ranked")
     page.get_by_role("button", name="Back to the published tables").click()
     expect(note).to_be_hidden()
     expect(page.locator("table[data-domain] th button").first).to_be_focused()
