@@ -100,7 +100,8 @@ def test_the_ranking_can_be_printed(ranking_url: str, browser: Browser) -> None:
         Watched(page, ranking_url).open(f"?{MANY}&w.force_field/Molecules=2")
         page.emulate_media(media="print")
         assert page.evaluate(PRINTED) == {"controls": 0, "cut": [], "numbers": 5 * 7, "labels": 0}
-        beside = "getComputedStyle(document.querySelector('#ranking td[data-label=\"Level of theory\"]'), '::before').content"
+        cell = "document.querySelector('#ranking td[data-label^=Level]')"
+        beside = f"getComputedStyle({cell}, '::before').content"
         assert "Level of theory" in page.evaluate(beside)
         expect(page.locator("#ranking [data-score-note]")).to_contain_text("Your weights")
         assert page.pdf(format="A4").startswith(b"%PDF")
