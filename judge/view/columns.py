@@ -36,8 +36,8 @@ _ABOUT = {
     EFFICIENCY: "{speed} µs per atom over the mean time per atom of a single structure, on the judge’s clock. A "
     "structure that failed counts {slow} s per atom; a task without any time counts as infinitely slow. Times and "
     "efficiency are published to two digits.",
-    INSTABILITY: "Energy drift in constant-energy molecular dynamics: log₁₀ of the drift over {tolerance} eV/atom/ps, 0 "
-    "if the drift is smaller; mean over runs. A run that fails counts {worst}. A run that ran out of time is left out.",
+    INSTABILITY: "Energy drift in constant-energy molecular dynamics: log₁₀ of the drift over {tolerance} eV/atom/ps, "
+    "0 if the drift is smaller; mean over runs. A run that fails counts {worst}; one that ran out of time is left out.",
 }
 
 
