@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
@@ -83,9 +83,9 @@ def suites(context: typer.Context, incomplete: str) -> Iterator[Named]:
             yield path.name, ""
 
 
-def _tasks_of(context: typer.Context) -> list[dict[str, Any]]:
-    """The tasks of the suite that the command names, else of that of the settings."""
-    name = context.params.get("suite") or load_settings().suite
+def _tasks_of(context: typer.Context, arguments: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The tasks of the suite that the command names, as an option or as its first argument, else of the settings'."""
+    name = context.params.get("suite") or next(iter(arguments), "") or load_settings().suite
     packaged = resources.files("tasks.suites") / f"{name.casefold()}.toml"
     text = packaged.read_text(encoding="utf-8") if packaged.is_file() else Path(name).read_text(encoding="utf-8")
     tasks: list[dict[str, Any]] = tomllib.loads(text)["tasks"]
@@ -101,7 +101,7 @@ def tasks(context: typer.Context, incomplete: str) -> Iterator[Named]:
 @_completer
 def datasets_of_suite(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """Names of the suite's data sets."""
-    yield from ((name, "") for name in dict.fromkeys(str(task["dataset"]) for task in _tasks_of(context)))
+    yield from ((name, "") for name in dict.fromkeys(str(task["dataset"]) for task in _tasks_of(context, context.args)))
 
 
 @_completer

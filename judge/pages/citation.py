@@ -37,12 +37,15 @@ class Citation(NamedTuple):
 
 
 def citation(frame: Frame) -> Citation:
-    """The citation of this version: title, date, versions, address, and the hash of its data."""
+    """The citation of this version: title, date, versions, address, and the hash of its data.
+
+    Of the time only the day is stated: two publications of equal records on one day have equal pages.
+    """
     suite, now = frame.board.suite, frame.sources.now
     published = None if now is None else now.astimezone(UTC)
     digest = sha256(frame.data).hexdigest()
     version = f"suite {suite.name} {suite.version}, scores {frame.board.release.name}, judge {judge_version()}"
-    note = "Not published" if published is None else f"Published {published:%Y-%m-%d %H:%M} UTC"
+    note = "Not published" if published is None else f"Published {published:%Y-%m-%d}"
     fields = {
         "title": f"{{LAMBench Judge}}: {_escaped(suite.title)}",
         "author": "{LAMBench Judge}",

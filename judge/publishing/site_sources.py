@@ -46,7 +46,7 @@ def known_sources(
         cards=cards,
         manifests=tuple(stored.manifest for stored in chain.manifests if stored.manifest.suite == suite.name),
         data=settings.data,
-        choice_cache=choice_cache(settings, suite),
+        choice_cache=choice_cache(settings, suite) if now is None else None,
         now=now,
         site_url=settings.site_url,
     )

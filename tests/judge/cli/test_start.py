@@ -26,7 +26,7 @@ from submissions.cli.main import app as submit
 JUDGE, SUBMIT = "judge.cli.main", "submissions.cli.main"
 BIN = Path(sys.executable).parent
 MOST_CPU_S, MOST_CPU_OF_A_COMMAND_S = 0.3, 0.5
-SLOWER = {("data", "import"): 0.8}
+SLOWER = {("data", "import"): 0.8, ("score",): 0.7, ("score", "suite"): 0.7}
 
 
 def output_of(module: str, *arguments: str) -> str:

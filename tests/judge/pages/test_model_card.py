@@ -101,9 +101,9 @@ def test_repeated_runs(tmp_path: Path) -> None:
     rows = [replace(row, tasks=tuple(_with(line, results) for line in row.tasks)) for row in board.rows]
     drawn = model_pages.pages(frame(public_board(replace(board, rows=tuple(rows)), ()), Sources()))
     page = Reader(next(iter(drawn.values())).decode())
-    assert "later round count in barriers (round 2); those of the first round in all other tasks." in page.words
+    assert "later round count in Barriers (round 2); those of the first round in all other tasks." in page.words
     assert "1 of 8 structures got another answer in a fresh container." in page.words
-    assert "12\u00a0% in speed" in "".join(page.pieces)
+    assert "12\u00a0% in Speed" in "".join(page.pieces)
 
 
 def _with(line: object, results: Sequence[Result]) -> object:

@@ -80,8 +80,8 @@ def test_numbers_are_those_of_the_release() -> None:
     about = {column.key: column.about for column in columns_of(replace(frame_a.board, release=halved))}
     assert about["efficiency"].startswith("77.0 µs per atom over")
     assert f"counts {formatting.number(FAILURE_COST / 1e6, 1)} s per atom" in about["efficiency"]
-    assert f"exceeds {formatting.number(3e-3, 2)} eV/atom/ps" in about["instability"]
-    assert "A run that blows up counts 7;" in about["instability"]
+    assert f"log₁₀ of the drift over {formatting.number(3e-3, 2)} eV/atom/ps" in about["instability"]
+    assert "A run that fails counts 7;" in about["instability"]
 
 
 def test_the_rules_for_hidden_data_sets_are_stated() -> None:
@@ -135,7 +135,14 @@ def test_the_manual_names_every_part_of_the_address_and_every_page() -> None:
     assert by_default is not None
     assert filters is not None
     names = set(re.findall(r"^  (\w+):", by_default[1] + filters[1], re.M))
-    in_manual = {"filters": "", "columns": "column", "picks": "pick", "weights": "w.", "thresholds": "t."}
+    in_manual = {
+        "filters": "",
+        "columns": "column",
+        "picks": "pick",
+        "weights": "w.",
+        "thresholds": "t.",
+        "chosen": "for.",
+    }
     for name in names:
         assert f"`{in_manual.get(name, name)}" in manual
     model = submission("A")
