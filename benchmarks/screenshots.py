@@ -1,6 +1,6 @@
 """Pictures of a site's main pages, narrow and wide, light and dark: `python -m benchmarks.screenshots SITE --out DIR`.
 
-`make demo-full` writes the site for docs/screenshots to var/site.
+`make demo` writes the site for docs/screenshots to var/site.
 """
 
 from __future__ import annotations
