@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from ase.data import chemical_symbols
 
-from tasks.datasets.card import Conductivity, Crystal, Curve, Difference, Item, MinimumEnergyPath, Scan
+from tasks.datasets.card import Item
 from tasks.datasets.dataset import Dataset
-from tasks.datasets.diatomic_pairs import Diatomic
+from tasks.datasets.item_structures import structures_of_row
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.kind import DatasetPart
 from tasks.metrics.measurement import Items
@@ -106,20 +106,8 @@ def _items(dataset: Dataset, part: DatasetPart) -> Iterator[tuple[str, str, Sequ
             yield id, group, (index,), False
     rows = table.differences if part is DatasetPart.GEOMETRIES else table.items.get(part.value, ())
     for row in rows:
-        yield row.id, row.group, _structures(dataset, row), _flows(row)
+        yield row.id, row.group, structures_of_row(dataset, row), _flows(row)
 
 
 def _flows(row: Item) -> bool:
     return isinstance(row, SimulatedSystem) and any(analysis.measure == "diffusion" for analysis in row.analyses)
-
-
-def _structures(dataset: Dataset, row: Item) -> Sequence[int]:
-    match row:
-        case Difference():
-            return [index for term in row.terms for index in (term.structure, *term.alternatives)]
-        case Curve() | Scan() | Diatomic():
-            return row.structures
-        case Crystal() | Conductivity() | SimulatedSystem():
-            return (row.structure,)
-        case MinimumEnergyPath():
-            return np.flatnonzero(dataset.structures.condition("path") == row.path).tolist()

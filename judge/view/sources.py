@@ -36,7 +36,7 @@ class Sources:
         trajectories: the stored frames of a run of a task of a submission, by its name; None if they cannot be read.
         backbones: the dihedrals of proteins in such a run; empty if they cannot be read.
         choices: reads the public error sums by groups of items, for the chooser.
-        choice_cache: of these sums; None: they are computed anew.
+        choice_cache: of these sums; None: they are computed in each build.
         item_table: the items of a task of a submission; None if they cannot be read. Unlike `items`, of every kind.
         dataset: the data set of a task's result; None if it cannot be read, or if it changed since.
         now: the time of this publication; None if the pages are not published, and then they have no date.

@@ -26,10 +26,11 @@ def structures_of(dataset: Dataset, part: str, item: str) -> tuple[int, ...]:
     if part in _WITHOUT_TABLE and item in table.id:
         return (table.id.index(item),)
     rows = table.items.get("differences" if part == "geometries" else part, ())
-    return tuple(dict.fromkeys(index for row in rows if row.id == item for index in _structures(dataset, row)))
+    return tuple(dict.fromkeys(index for row in rows if row.id == item for index in structures_of_row(dataset, row)))
 
 
-def _structures(dataset: Dataset, row: Item) -> Sequence[int]:
+def structures_of_row(dataset: Dataset, row: Item) -> Sequence[int]:
+    """The indices of the structures of a row of a data set's tables; a structure may be there more than once."""
     match row:
         case Difference():
             return [index for term in row.terms for index in (term.structure, *term.alternatives)]
