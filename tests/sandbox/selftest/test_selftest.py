@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from typing import Any
 
@@ -126,20 +126,24 @@ def test_a_guest_that_leaves_processes_is_found_out(
     docker_driver: DockerDriver, hostile_images: HostileImages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own children that changed the model would go on while the judge reads it."""
-    lenient = changed_guest("if alone:", "if not alone:")
+    stated = "channel.send(pack_header([], left), [])"
+    # On a busy machine the process could otherwise stand still from the hash to the last byte that is sent.
+    lenient = changed_guest({"if alone:": "if not alone:", stated: f"{stated}; time.sleep(0.5)"})
     monkeypatch.setattr(sandbox.wire.training, "training_guest_archive", lambda: lenient)
     result = run_attack(BY_NAME["trainer-leaves-processes"], docker_driver, hostile_images)
     assert (result.held, result.how) == (False, "its process changed the model while the judge read it")
 
 
-def changed_guest(old: str, new: str) -> bytes:
-    """The archive of the guest of a training with other lines."""
+def changed_guest(lines: Mapping[str, str]) -> bytes:
+    """The archive of the guest of a training with other lines, by those that they replace."""
     changed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(training_guest_archive())) as whole, zipfile.ZipFile(changed, "w") as archive:
         code = {name: whole.read(name).decode() for name in whole.namelist()}
-        assert old in code["lambench_guest/training.py"]
+        for old, new in lines.items():
+            assert old in code["lambench_guest/training.py"]
+            code["lambench_guest/training.py"] = code["lambench_guest/training.py"].replace(old, new)
         for name, text in code.items():
-            archive.writestr(name, text.replace(old, new))
+            archive.writestr(name, text)
     return changed.getvalue()
 
 
