@@ -23,8 +23,11 @@ def shortened(text: str, length: int) -> str:
 
 
 def model_names(rows: Iterable[Row]) -> dict[str, str]:
-    """The name of each submission, with the version if several share the name, and a number if that is not enough."""
-    cards = {row.submission.id: row.submission.card for row in rows}
+    """The name of each submission, with the version if several share the name, and a number if that is not enough.
+
+    The order of the rows does not matter: a model has one name in all figures of the same models.
+    """
+    cards = {row.submission.id: row.submission.card for row in sorted(rows, key=lambda row: row.submission.id)}
     often = Counter(clean(card.name) for card in cards.values())
     names = [f"{card.name} {card.version}" if often[clean(card.name)] > 1 else card.name for card in cards.values()]
     return dict(zip(cards, distinct(names), strict=True))

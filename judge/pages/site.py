@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
@@ -16,7 +16,7 @@ from judge.pages.models import model_pages
 from judge.pages.tasks import task_pages
 from judge.ranking.derived_values import Derivations
 from judge.ranking.leaderboard import Leaderboard
-from judge.view.earlier_pages import EarlierPages
+from judge.view.earlier_pages import EarlierPages, Made
 from judge.view.page_context import Frame, frame
 from judge.view.parallel import in_background
 from judge.view.sources import Sources
@@ -46,21 +46,25 @@ def render(
         beside = finish()
     if known.derived and beside.derivations:
         known.derived.add(beside.derivations)
+    if earlier is not None:
+        earlier.drawn.update(beside.drawn)
     received.append(beside.choices)
     return files | beside.files | index_page.pages(public)
 
 
 class _Beside(NamedTuple):
-    """The files of `PARTS_BESIDE`, the values of results that these used, and the sums of the chooser."""
+    """The files of `PARTS_BESIDE`, what they were made from, the values that they used, and the sums of the chooser."""
 
     files: dict[str, bytes]
+    drawn: Mapping[str, Made]
     derivations: Derivations | None
     choices: tuple[TaskSums, ...]
 
 
 def _files_beside(public: Frame) -> _Beside:
     files, derived = _files(PARTS_BESIDE, public), public.sources.derived
-    return _Beside(files, derived.derivations() if derived else None, public.sources.choices())
+    drawn = public.earlier.drawn if public.earlier is not None else {}
+    return _Beside(files, drawn, derived.derivations() if derived else None, public.sources.choices())
 
 
 def _files(parts: Iterable[ModuleType], public: Frame) -> dict[str, bytes]:

@@ -1,8 +1,9 @@
 """Remembers what a build of the site was made from, so that nothing is drawn again that did not change.
 
 Two hashes are kept: of the stamps of all records and files that a build reads, and of the inputs of each page of a
-model. If the first is equal, nothing is built; if the second is equal, the page is taken from the folder. A page that
-was changed since it was written is drawn again. The record is removed before a build writes, and written after it.
+model or a task. If the first is equal, nothing is built; if the second is equal, the page is taken from the folder. A
+page that was changed since it was written is drawn again. The record is removed before a build writes, and written
+after it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from judge.config import JudgeSettings
 from judge.publishing.folder import MANIFEST, as_written, is_whole
 from judge.records.cache_file import CacheFile
 from judge.records.hardware import cpu_name
-from judge.view.earlier_pages import EarlierPages
+from judge.view.earlier_pages import EarlierPages, Made
 from judge.workspace import Workspace
 from submissions.records import Record, utc_now
 from submissions.store.interface import Stamped
@@ -37,14 +38,14 @@ class BuildRecord(Record):
     Args:
         key: see `BuildKey.all`.
         surroundings: see `BuildKey`.
-        pages: sha256 of the inputs by path, of the pages that may be used again.
+        pages: by path, what the pages that may be used again were made from.
         site: sha256 of the list of written files: another store's pages may have been written to the folder since.
         problems: that the build reported.
     """
 
     key: str
     surroundings: str
-    pages: dict[str, str]
+    pages: dict[str, Made]
     site: str
     problems: tuple[str, ...]
 
@@ -69,7 +70,7 @@ def build_key(workspace: Workspace, suite: Suite, records: Iterable[Stamped]) ->
     settings, trusted = workspace.settings, sorted(workspace.trusted)
     today = utc_now().date()  # a data set becomes public at a date
     datasets = [_stamps(settings.data / name) for name in sorted({task.dataset for task in suite.tasks})]
-    surroundings = _sha256(f"{settings.model_dump_json()} {suite} {trusted} {today} {_code()} {datasets}")
+    surroundings = _sha256(f"{settings.model_dump_json()} {suite} {trusted} {today} {code_digest()} {datasets}")
     stamps = "".join([f"{each.key} {each.stamp}\n" for each in records])
     return BuildKey(surroundings, _sha256(surroundings + stamps))
 
@@ -103,7 +104,7 @@ def forget(settings: JudgeSettings, folder: Path) -> None:
 
 
 def remember(
-    settings: JudgeSettings, folder: Path, key: BuildKey, problems: tuple[str, ...], pages: Mapping[str, str]
+    settings: JudgeSettings, folder: Path, key: BuildKey, problems: tuple[str, ...], pages: Mapping[str, Made]
 ) -> None:
     """Records the build in `folder`; `pages` as in `BuildRecord`."""
     built = BuildRecord(
@@ -116,7 +117,7 @@ def remember(
 
 def interval_cache(settings: JudgeSettings, folder: Path) -> CacheFile:
     """The intervals of the build in `folder`, of this store by this version of the judge."""
-    contents = f"{settings.store} {settings.endpoint_url} {_code()}"
+    contents = f"{settings.store} {settings.endpoint_url} {code_digest()}"
     return CacheFile(_file(settings, folder, "sqlite"), contents)
 
 
@@ -129,7 +130,7 @@ def _site(folder: Path) -> str:
     return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
 
 
-def _code() -> str:
+def code_digest() -> str:
     """A sha256 that differs if the same records may give other numbers or pages."""
     kinds = [(kind.name, kind.measure_version, kind.traits) for kind in KINDS.values()]
     stamps = [_stamps(Path(__file__).parents[2] / room) for room in ROOMS]

@@ -65,7 +65,7 @@ def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
         sources,
         logs=logs,
         items=StoredItems(store, results),
-        item_stamps=_stamps(stamps, items_path, results),
+        item_stamps=_stamps(stamps, items_path, judged),
         result_stamps=_stamps(stamps, result_path, judged),
         choices=choices,
     )

@@ -19,6 +19,7 @@ from judge.config import JudgeSettings
 from judge.disclosure.choice_groups import ChoiceGroups, choice_groups
 from judge.disclosure.public_choices import PublicSums, public_column, public_model, public_reference
 from judge.disclosure.public_curves import is_hidden
+from judge.publishing.build_cache import code_digest
 from judge.ranking.error_sums import error_sums
 from judge.ranking.interval_cache import IntervalCache, key_of
 from judge.ranking.item_makeup import Makeup, makeup_of, makeups
@@ -40,14 +41,14 @@ from tasks.structures.frames import Bool
 from tasks.suites.suite import Suite, Task
 
 _REFERENCE = TypeAdapter(ReferenceSums)
-_VERSION = 1  # of the arithmetic of groups and sums: goes up when the same items give other sums
+_SUMS = TypeAdapter(TaskSums)
 
 
 def choice_cache(settings: JudgeSettings, suite: Suite) -> CacheFile:
     """The sums of the last build of this suite from this store."""
     store = f"{settings.store} {settings.endpoint_url}"
     name = sha256(f"{store} {suite.name}".encode()).hexdigest()[:16]
-    return CacheFile(settings.log.parent / "index" / f"choices-{name}.sqlite", store)
+    return CacheFile(settings.log.parent / "index" / f"choices-{name}.sqlite", f"{store} {code_digest()}")
 
 
 def stored_choices(store: Store, board: Leaderboard, sources: Sources) -> Callable[[], tuple[TaskSums, ...]]:
@@ -87,8 +88,24 @@ class StoredChoices:
             return TaskSums(task.name, ())
         reader = _TaskReader(self, task, self.sources.data / task.dataset, dict(sorted(card.sha256.items())))
         judged = {id: line for id, line in lines.items() if line.ok and _is_of(line)}
-        by_result = {id: reader.sums(line, metrics) for id, line in judged.items()}
         hidden = any(is_hidden(line, self.sources.public) for line in lines.values())
+        floors = [self._floors[task.name, name] for name in metrics]
+        stamps = {id: reader.stamps(line) for id, line in judged.items()}
+        key = key_of("choice task", task.domain, reader.hashes, hidden, metrics, floors, sorted(stamps.items()))
+        if all(stamps.values()) and (entry := self.cache.get(key)):
+            kept = json.loads(entry)
+            if all(self.cache.get(used) for used in kept["made_from"]):  # those that are used stay in the cache
+                return _SUMS.validate_python(kept["sums"])
+        sums = self._computed(task, reader, judged, metrics, hidden)
+        if all(stamps.values()):
+            kept = {"sums": _SUMS.dump_python(sums, mode="json"), "made_from": sorted(reader.used)}
+            self.cache.put(key, json.dumps(kept).encode())
+        return sums
+
+    def _computed(
+        self, task: Task, reader: _TaskReader, judged: Mapping[str, TaskLine], metrics: list[str], hidden: bool
+    ) -> TaskSums:
+        by_result = {id: reader.sums(line, metrics) for id, line in judged.items()}
         columns = [
             public_column(name, {id: sums[name] for id, sums in by_result.items() if name in sums}, hidden=hidden)
             for name in metrics
@@ -110,30 +127,38 @@ class _TaskReader:
 
     Args:
         hashes: of the files of its data set.
+        used: keys of the cache that the sums so far were made from.
     """
 
     board: StoredChoices
     task: Task
     folder: Path
     hashes: Mapping[str, str]
+    used: set[str] = field(default_factory=set)
+
+    def stamps(self, line: TaskLine) -> list[str]:
+        """The keys and stamps of a result and its items; empty if either may still change and keep its stamp."""
+        assert line.result is not None
+        record = result_path(line.result.submission, line.result.task, line.result.result_key)
+        known = self.board.cache.stamps
+        paths = (items_key(line.result), record)
+        return [f"{path} {known[path]}" for path in paths] if all(path in known for path in paths) else []
 
     def sums(self, line: TaskLine, names: list[str]) -> dict[str, PublicSums]:
         """The sums of a result by metric."""
         result, kept, hidden = line.result, self.board.cache, is_hidden(line, self.board.sources.public)
         assert result is not None
-        path = items_key(result)
-        record = result_path(result.submission, result.task, result.result_key)
-        stamps = [kept.stamps[each] for each in (path, record) if each in kept.stamps]
         metrics = [name for name in names if name in result.metrics]
-        version = KINDS[result.kind].measure_version
-        made_from = (_VERSION, path, stamps, self.task.domain, self.hashes, hidden, version, metrics)
-        key = key_of("choice", *made_from) if len(stamps) == 2 else None
+        stamps = self.stamps(line)
+        key = key_of("choice", stamps, self.task.domain, self.hashes, hidden, metrics) if stamps else None
         entry = kept.get(key) if key else b""
         stored = json.loads(entry) if entry else None
         if stored is None or not all(kept.get(reference) for reference, _, _ in stored.values()):
             stored = self._computed(result, metrics, hidden)
             if key:
                 kept.put(key, json.dumps(stored).encode())
+        if key:
+            self.used.update((key, *(reference for reference, _, _ in stored.values())))
         return {name: self._public(result, name, *entry) for name, entry in stored.items()}
 
     def _public(self, result: Result, name: str, key: str, sums: list[list[float]], root: bool) -> PublicSums:

@@ -20,10 +20,17 @@ from scoring import Node, Term
 from tasks.metrics.measurement import Items
 
 
-class Drawn(NamedTuple):
-    """A page, and the sha256 of its inputs."""
+class Made(NamedTuple):
+    """What a page was made from: the sha256 of its inputs; and the paths of the files that are made with it."""
 
-    content: bytes
+    inputs: str
+    beside: tuple[str, ...] = ()
+
+
+class Drawn(NamedTuple):
+    """A page with the files that are made with it, by path; and the sha256 of its inputs."""
+
+    files: Mapping[str, bytes]
     inputs: str
 
 
@@ -32,27 +39,32 @@ class EarlierPages:
     """The pages of the last build.
 
     Args:
-        inputs: the sha256 of the inputs, by path.
-        read: the page as the last build wrote it; None if it is gone or was changed since.
-        drawn: the sha256 of the inputs of the pages of this build, by path, as `contents` adds them.
+        made: by path, what the pages were made from.
+        read: a file as the last build wrote it; None if it is gone or was changed since.
+        drawn: by path, what the pages of this build were made from, as `contents` adds them.
     """
 
-    inputs: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, Made] = field(default_factory=dict)
     read: Callable[[str], bytes | None] = lambda path: None
-    drawn: dict[str, str] = field(default_factory=dict)
+    drawn: dict[str, Made] = field(default_factory=dict)
 
-    def page(self, path: str, inputs: object, draw: Callable[[], bytes]) -> Drawn:
-        """The page at `path`, which is a function of `inputs`, the code, the templates and the suite."""
-        digest = digest_of(inputs)
-        same = self.read(path) if self.inputs.get(path) == digest else None
-        return Drawn(draw() if same is None else same, digest)
+    def page(self, path: str, inputs: object, draw: Callable[[], Mapping[str, bytes]]) -> Drawn:
+        """The page at `path` and the files beside it: a function of `inputs`, the code, the templates and the suite."""
+        digest, made = digest_of(inputs), self.made.get(path)
+        if made is not None and made.inputs == digest:
+            same = {name: self.read(name) for name in (path, *made.beside)}
+            files = {name: content for name, content in same.items() if content is not None}
+            if len(files) == len(same):
+                return Drawn(files, digest)
+        return Drawn(draw(), digest)
 
 
 def contents(earlier: EarlierPages | None, pages: Mapping[str, Drawn]) -> dict[str, bytes]:
-    """The pages by path; their inputs are added to those of `earlier.drawn`."""
+    """All files by path; what the pages were made from is added to `earlier.drawn`."""
     if earlier is not None:
-        earlier.drawn.update((path, page.inputs) for path, page in pages.items())
-    return {path: page.content for path, page in pages.items()}
+        for path, page in pages.items():
+            earlier.drawn[path] = Made(page.inputs, tuple(name for name in page.files if name != path))
+    return {name: content for page in pages.values() for name, content in page.files.items()}
 
 
 def digest_of(inputs: object) -> str:

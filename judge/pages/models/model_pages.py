@@ -32,18 +32,19 @@ def pages(frame: Frame) -> dict[str, bytes]:
 
 
 def _drawn(frame: Frame, row: Row, related: Related) -> Drawn:
-    draw = partial(_page, frame, row, related)
+    draw = partial(_files, frame, row, related)
     if frame.earlier is None:
         return Drawn(draw(), "")
     return frame.earlier.page(row.page, inputs_of(frame, row, related, _neighbour(frame, row)), draw)
 
 
-def _page(frame: Frame, row: Row, related: Related) -> bytes:
+def _files(frame: Frame, row: Row, related: Related) -> dict[str, bytes]:
+    """The page of a model by its path."""
     board, sources, card = frame.board, frame.sources, row.submission.card
     about = {column.label: column.about for column in frame.columns}
     trees = score_trees(board, row, frame.keys)
     shared, by_task = provenance_of(row)
-    return frame.draw(
+    page = frame.draw(
         "submission.html",
         row.page,
         row=row,
@@ -61,6 +62,7 @@ def _page(frame: Frame, row: Row, related: Related) -> bytes:
         others=_neighbour(frame, row),
         log=sources.logs.get(row.submission.id, ""),
     )
+    return {row.page: page}
 
 
 def _neighbour(frame: Frame, row: Row) -> list[str]:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from judge.figures.elements import elements_figure
-from judge.pages.tasks.hidden_public_gap import gaps
+from judge.pages.tasks.hidden_public_gap import Gap, gaps
 from judge.pages.tasks.kind_text import kind_text
 from judge.pages.tasks.learning_section import learning_section, trained_alone
 from judge.pages.tasks.run_figures import run_figures
 from judge.pages.tasks.task_card import data_set, known_labels, overlap, task_parameters
+from judge.pages.tasks.task_inputs import inputs_of, shared_inputs
 from judge.pages.tasks.task_ranking import Shares, ranking
 from judge.pages.tasks.task_rows import ranking_rows
 from judge.pages.tasks.worst_structures import worst_structures
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.ranking.references import COMPOSITION_ONLY
 from judge.view import formatting
+from judge.view.columns import Column
+from judge.view.earlier_pages import Drawn, contents
 from judge.view.leaderboard_export import task_page
 from judge.view.page_context import Frame
 from judge.view.score_display import OTHERS
@@ -70,23 +75,75 @@ class ScoreLine(NamedTuple):
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
-    """`tasks/NAME.html` of every task of the suite, and the files of runs that these link to."""
-    shares = {row.submission.id: task_scores(frame.board, row) for row in frame.board.rows}
-    files: dict[str, bytes] = {}
-    for index in range(len(frame.board.suite.tasks)):
-        files |= _files(frame, index, shares)
-    return files
+    """`tasks/NAME.html` of every task of the suite, and the files of runs and structures that these link to."""
+    parts = _Parts.of(frame)
+    return contents(
+        frame.earlier,
+        {task_page(task.name): _drawn(parts, index) for index, task in enumerate(frame.board.suite.tasks)},
+    )
 
 
-def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
-    """The page of a task, and the files of its runs."""
-    board, tasks = frame.board, frame.board.suite.tasks
-    task, dataset = tasks[index], data_set(tasks[index], frame.sources)
-    key = next((scores[task.name].key for scores in shares.values() if task.name in scores), None)
-    names = _scored(task, shares)
-    metrics = _metrics(board, index, names)
+class _Parts(NamedTuple):
+    """What the pages of all tasks are made from.
+
+    Args:
+        frame: with the rows of the board by submission: the pages do not depend on the ranking of all tasks.
+        leader: the first of that ranking; None if no model is ranked. Only shares of the scores are shown of it.
+        inputs: see `shared_inputs`.
+    """
+
+    frame: Frame
+    shares: Shares
+    leader: Row | None
+    inputs: str
+
+    @classmethod
+    def of(cls, frame: Frame) -> _Parts:
+        rows = tuple(sorted(frame.board.rows, key=lambda row: row.submission.id))
+        shares = {row.submission.id: task_scores(frame.board, row) for row in rows}
+        by_id = replace(frame, board=replace(frame.board, rows=rows))
+        inputs = shared_inputs(by_id) if frame.earlier is not None else ""
+        return cls(by_id, shares, next(iter(frame.board.ranked), None), inputs)
+
+
+def _drawn(parts: _Parts, index: int) -> Drawn:
+    frame, task = parts.frame, parts.frame.board.suite.tasks[index]
+    key = next((scores[task.name].key for scores in parts.shares.values() if task.name in scores), None)
     column = next((column for column in frame.columns if column.key == key), None)
-    ranked = ranking(board, index, shares, names, lower=column is None or column.lower_is_better)
+    scored = _scored(task, parts.shares)
+    references = _references(frame, task, key)
+    between = gaps(frame.board, task, parts.shares, frame.sources)
+    lines = _score_lines(frame.board, task, parts.leader, parts.shares)
+    draw = partial(_files, parts, index, column, scored, references, between, lines)
+    if frame.earlier is None:
+        return Drawn(draw(), "")
+    of_models = inputs_of(frame, index, parts.shares, scored)
+    leader = parts.leader and (parts.leader.page, parts.leader.submission.card.name)
+    stated = [(gap.hidden.name, gap.public.name, gap[2:]) for gap in between]
+    about = column and column._replace(best={})
+    inputs = (parts.inputs, of_models, about, references, stated, lines, leader)
+    return frame.earlier.page(task_page(task.name), inputs, draw)
+
+
+def _files(
+    parts: _Parts,
+    index: int,
+    column: Column | None,
+    names: Sequence[str],
+    references: Sequence[Reference],
+    between: Sequence[Gap],
+    lines: Sequence[ScoreLine],
+) -> dict[str, bytes]:
+    """The page of a task, and the files of its runs.
+
+    Args:
+        column: of the score that the task is part of; None if it is part of none.
+        names: of the metrics that scores are computed from, as in results.
+    """
+    frame, board, tasks = parts.frame, parts.frame.board, parts.frame.board.suite.tasks
+    task, dataset = tasks[index], data_set(tasks[index], frame.sources)
+    metrics = _metrics(board, index, names)
+    ranked = ranking(board, index, parts.shares, names, lower=column is None or column.lower_is_better)
     groups = trained_alone(ranked)
     runs = run_figures(frame, task, groups)
     worst = worst_structures(frame, task, groups, names)
@@ -108,11 +165,11 @@ def _files(frame: Frame, index: int, shares: Shares) -> dict[str, bytes]:
         elements=elements_figure(frame, task.name),
         runs=runs,
         worst=worst,
-        score_lines=_score_lines(board, task, shares),
-        leader=_leader(board),
-        references=_references(frame, task, key),
+        score_lines=lines,
+        leader=parts.leader,
+        references=references,
         overlap=overlap(board, task, dataset),
-        gaps=gaps(board, task, shares, frame.sources),
+        gaps=between,
         before=tasks[index - 1] if index else None,
         after=tasks[index + 1] if index + 1 < len(tasks) else None,
         task_page=task_page,
@@ -162,14 +219,8 @@ def _ends(values: Iterable[float | None]) -> tuple[float, ...]:
     return tuple(dict.fromkeys((min(known), max(known)))) if known else ()
 
 
-def _leader(board: Leaderboard) -> Row | None:
-    """The first of the ranking; None if no model is ranked."""
-    return next(iter(board.ranked), None)
-
-
-def _score_lines(board: Leaderboard, task: Task, shares: Shares) -> tuple[ScoreLine, ...]:
-    """The metrics of the task in each score of the first model of the ranking."""
-    row = _leader(board)
+def _score_lines(board: Leaderboard, task: Task, row: Row | None, shares: Shares) -> tuple[ScoreLine, ...]:
+    """The metrics of the task in each score of a model; none without a model."""
     if row is None:
         return ()
     entries: list[tuple[str, Counted, str]] = []

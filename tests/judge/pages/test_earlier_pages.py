@@ -11,8 +11,10 @@ from itertools import pairwise
 import pytest
 
 from judge.pages.models import model_pages
+from judge.pages.tasks import task_pages
 from judge.ranking.leaderboard import Leaderboard, Row, TakenOut, TaskLine
-from judge.view.earlier_pages import EarlierPages, digest_of
+from judge.view.earlier_pages import EarlierPages, contents, digest_of
+from judge.view.leaderboard_export import task_page
 from judge.view.page_context import Frame, frame
 from judge.view.score_display import RankStatus
 from judge.view.sources import Sources
@@ -204,12 +206,18 @@ CHANGES: dict[str, Change] = {
 }
 
 
+def drawn(made: Frame, earlier: EarlierPages | None = None) -> dict[str, bytes]:
+    """The pages of models and of tasks."""
+    made = replace(made, earlier=earlier)
+    return model_pages.pages(made) | task_pages.pages(made)
+
+
 def check(before: Frame, after: Frame) -> None:
     """The pages of `after` are the same if those of `before` may be used again, and not all of them are as before."""
     remembered = EarlierPages()
-    pages = model_pages.pages(replace(before, earlier=remembered))
-    anew = model_pages.pages(replace(after, earlier=None))
-    assert model_pages.pages(replace(after, earlier=EarlierPages(remembered.drawn, pages.get))) == anew
+    pages = drawn(before, remembered)
+    anew = drawn(after)
+    assert drawn(after, EarlierPages(remembered.drawn, pages.get)) == anew
     assert anew != pages
 
 
@@ -239,21 +247,42 @@ def test_the_axes_of_the_radar_are_those_of_the_first_model_even_if_none_is_rank
 
 def test_a_page_with_equal_inputs_is_not_drawn() -> None:
     remembered = EarlierPages()
-    pages = model_pages.pages(replace(board(), earlier=remembered))
+    pages = drawn(board(), remembered)
     assert remembered.drawn.keys() == pages.keys()
     again = EarlierPages(remembered.drawn, lambda path: b"as it was")
-    assert set(model_pages.pages(replace(board(), earlier=again)).values()) == {b"as it was"}
+    assert set(drawn(board(), again).values()) == {b"as it was"}
     assert again.drawn == remembered.drawn
     changed = with_result(1, sentence="It took long.")(board())
-    page = changed.board.rows[1].page
-    drawn = model_pages.pages(replace(changed, earlier=EarlierPages(remembered.drawn, lambda path: b"as it was")))
-    assert [path for path, content in drawn.items() if content != b"as it was"] == [page]
+    line = changed.board.rows[1].tasks[0]
+    after = drawn(changed, EarlierPages(remembered.drawn, lambda path: b"as it was"))
+    expected = {changed.board.rows[1].page, task_page(line.task.name)}
+    assert {path for path, content in after.items() if content != b"as it was"} == expected
+
+
+def test_the_pages_of_other_tasks_stay_if_the_ranking_changes() -> None:
+    """A model that is judged in one task more may change its rank, and the order of all models."""
+    remembered = EarlierPages()
+    drawn(board(), remembered)
+    reordered = with_board(lambda made: replace(made, rows=(made.rows[0], *reversed(made.rows[1:]))))(board())
+    again = EarlierPages(remembered.drawn, lambda path: b"as it was")
+    assert set(task_pages.pages(replace(reordered, earlier=again)).values()) == {b"as it was"}
+    assert task_pages.pages(reordered) == task_pages.pages(board())
 
 
 def test_a_page_that_is_gone_is_drawn() -> None:
     remembered = EarlierPages()
-    pages = model_pages.pages(replace(board(), earlier=remembered))
-    assert model_pages.pages(replace(board(), earlier=EarlierPages(remembered.drawn))) == pages
+    pages = drawn(board(), remembered)
+    assert drawn(board(), EarlierPages(remembered.drawn)) == pages
+
+
+def test_a_page_is_drawn_if_a_file_beside_it_is_gone() -> None:
+    earlier = EarlierPages()
+    files = {"page.html": b"page", "run.json": b"run"}
+    contents(earlier, {"page.html": earlier.page("page.html", ["inputs"], lambda: files)})
+    kept = EarlierPages(earlier.drawn, files.get)
+    assert kept.page("page.html", ["inputs"], dict).files == files
+    gone = EarlierPages(earlier.drawn, {"page.html": b"page"}.get)
+    assert gone.page("page.html", ["inputs"], lambda: {"page.html": b"drawn"}).files == {"page.html": b"drawn"}
 
 
 def fields_of(term: Term) -> Iterator[Term]:
