@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache, partial
+from typing import TypeVar
 
 from judge.disclosure.public_curves import is_hidden
 from judge.disclosure.public_learning import public_learned
 from judge.disclosure.redaction import cut, public_result, public_submission, rounded, score_digits
 from judge.ranking.leaderboard import Leaderboard, Robustness, Row, TaskLine
+from judge.records.records import Result
 from scoring import Node, RawMetric, Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.names import INSTABILITY
@@ -18,9 +20,30 @@ from scoring.tree import AsItIs, Leaf, Scale
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 HiddenRuns = Mapping[str, str]
 """The task of each run of a hidden task of dynamics, by run."""
 ALL_RUNS = "mean over the runs of a hidden data set, which are not shown one by one"
+
+
+class Later(Mapping[Key, Value]):
+    """A mapping whose values are computed when they are first used."""
+
+    def __init__(self, keys: Collection[Key], value: Callable[[Key], Value]) -> None:
+        self._keys = dict.fromkeys(keys)
+        self._value = cache(value)
+
+    def __getitem__(self, key: Key) -> Value:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._value(key)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
 
 def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
@@ -54,8 +77,8 @@ def _public_row(row: Row, public: Collection[str], runs: HiddenRuns) -> Row:
     return replace(
         row,
         submission=public_submission(row.submission),
-        scores={key: public_term(key, term, runs) for key, term in row.scores.items()},
-        as_published={key: public_term(key, term, runs) for key, term in row.as_published.items()},
+        scores=Later(row.scores, lambda key: public_term(key, row.scores[key], runs)),
+        as_published=Later(row.as_published, lambda key: public_term(key, row.as_published[key], runs)),
         tasks=tuple(_public_line(line, public) for line in row.tasks),
     )
 
@@ -136,18 +159,43 @@ def _one_run(task: str, runs: Sequence[Term], absent: float | None) -> Term:
     return Term(node, value, sum(run.covered for run in runs), sum(run.total for run in runs), share, counted)
 
 
+class PublicLine(TaskLine):
+    """A line whose public result is made when it is first used: most pages show few results.
+
+    Args:
+        result: the public result.
+        stored: the stored one, in place of `result`.
+        hidden: whether its data set is hidden.
+    """
+
+    def __init__(
+        self, task: Task, result: Result | None = None, stored: Result | None = None, *, hidden: bool = True
+    ) -> None:
+        self.__dict__["task"] = task  # not by name, since a line is frozen
+        self.__dict__["_known"] = (result if stored is None else stored, hidden)
+        if stored is None:
+            self.__dict__["result"] = result
+
+    @property
+    def _stated(self) -> Result | None:
+        stored: Result | None = self.__dict__["_known"][0]
+        return stored
+
+    @cached_property
+    def result(self) -> Result | None:
+        stored, hidden = self.__dict__["_known"]
+        shown = public_result(stored, hidden=hidden)
+        return public_learned(stored, shown, self.task) if hidden else shown
+
+
 def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
-    if line.result is None:
-        return line
-    hidden = is_hidden(line, public)
-    shown = public_result(line.result, hidden=hidden)
-    return replace(line, result=public_learned(line.result, shown, line.task) if hidden else shown)
+    return line if line.result is None else PublicLine(line.task, stored=line.result, hidden=is_hidden(line, public))
 
 
 def _public_robustness(robustness: Robustness, runs: HiddenRuns) -> Robustness:
     """The uncertainties and rank ranges without runs of hidden tasks; numbers have the digits of public scores."""
     intervals = {
-        score: {model: _public_intervals(each, runs, score_digits(score)) for model, each in by_model.items()}
+        score: Later(by_model, partial(_intervals_of, by_model, runs, score_digits(score)))
         for score, by_model in robustness.intervals.items()
     }
     without = {
@@ -155,6 +203,10 @@ def _public_robustness(robustness: Robustness, runs: HiddenRuns) -> Robustness:
         for score, by_model in robustness.without.items()
     }
     return Robustness(intervals, robustness.weights, without)
+
+
+def _intervals_of(by_model: Mapping[str, Uncertainty], runs: HiddenRuns, digits: int, model: str) -> Uncertainty:
+    return _public_intervals(by_model[model], runs, digits)
 
 
 def _public_intervals(uncertainty: Uncertainty, runs: HiddenRuns, digits: int) -> Uncertainty:

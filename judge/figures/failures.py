@@ -63,14 +63,13 @@ def _items_of(name: str, lines: Sequence[TaskLine]) -> FailureBar:
     causes: Counter[str] = Counter()
     total = 0
     for line in lines:
-        if line.result is not None:
-            total += line.result.n_items
-            causes.update({cause: n for cause, n in line.result.failures.items() if n})
+        total += line.n_items
+        causes.update({cause: n for cause, n in line.failures.items() if n})
     return FailureBar(name, total, causes)
 
 
 def _verdicts_of(name: str, lines: Sequence[TaskLine]) -> FailureBar:
-    judged = [line for line in lines if line.result is not None]
+    judged = [line for line in lines if line.is_judged]
     return FailureBar(name, len(judged), Counter(verdict_words(line.status) for line in judged if not line.ok))
 
 

@@ -215,7 +215,7 @@ def _entry(sums: TaskSums, task: Task, path: str) -> dict[str, Any]:
 
 def _speed(row: Row, line: TaskLine) -> dict[str, Any] | None:
     """The time per atom [µs] of a model at the sizes that were measured; None if the task measures none."""
-    if not (line.ok and line.result is not None and line.task.traits.score is ScoreFamily.EFFICIENCY):
+    if not (line.ok and line.task.traits.score is ScoreFamily.EFFICIENCY and line.result is not None):
         return None
     metrics = line.result.metrics
     names = ("atoms_min", "atoms_mean", "atoms_max")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS
@@ -11,7 +11,6 @@ from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
 from judge.pages.citation import citation
 from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.ranking.leaderboard import Leaderboard
-from judge.records.records import Result
 from judge.view import formatting
 from judge.view.columns import task_groups
 from judge.view.leaderboard_export import task_page
@@ -71,7 +70,7 @@ def _ml_peg(frame: Frame) -> bytes:
 
 def _how(frame: Frame) -> bytes:
     board = frame.board
-    ran = [line.result for row in board.rows for line in row.tasks if line.result is not None]
+    ran = [line.limits for row in board.rows for line in row.tasks if line.is_judged]
     return frame.draw(
         "how.html",
         "how.html",
@@ -109,9 +108,8 @@ def _submit(frame: Frame) -> bytes:
     )
 
 
-def limit_lines(ran: Iterable[Result]) -> tuple[LimitLine, ...]:
-    """The limits of these results, each as a range from the smallest to the largest; the defaults if there are none."""
-    stated = [result.provenance.limits for result in ran]
+def limit_lines(stated: Sequence[Mapping[str, float]]) -> tuple[LimitLine, ...]:
+    """The limits of results, each as a range from the smallest to the largest; the defaults if there are none."""
     default = Limits(cpus=1).model_dump()
     lines = []
     for name, (words, text) in _LIMITS.items():
@@ -129,6 +127,6 @@ def _never_on_gpu(board: Leaderboard) -> tuple[str, ...]:
     """The titles of the suite's kinds of tasks that have no result from a GPU."""
     kinds = {task.kind: task.traits.title for task in board.suite.tasks}
     lines = [line for row in board.rows for line in row.tasks]
-    timed_on = {(line.task.kind, line.result.provenance.origin.hardware) for line in lines if line.result}
+    timed_on = {(line.task.kind, line.hardware) for line in lines}
     on_gpu = {kind for kind, hardware in timed_on if hardware.startswith(_GPU)}
     return tuple(title for kind, title in kinds.items() if kind not in on_gpu)

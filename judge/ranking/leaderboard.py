@@ -25,14 +25,44 @@ class TaskLine:
     result: Result | None
 
     @property
+    def _stated(self) -> Result | None:
+        """The result that the properties below are read from: none of them is secret."""
+        return self.result
+
+    @property
+    def is_judged(self) -> bool:
+        """True if there is a result."""
+        return self._stated is not None
+
+    @property
     def status(self) -> str:
         """The verdict, or `NOT_JUDGED`."""
-        return NOT_JUDGED if self.result is None else str(self.result.verdict)
+        return NOT_JUDGED if self._stated is None else str(self._stated.verdict)
 
     @property
     def ok(self) -> bool:
         """True if the verdict is OK."""
-        return self.result is not None and self.result.verdict is Verdict.OK
+        return self._stated is not None and self._stated.verdict is Verdict.OK
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of the result; 0 without one."""
+        return 0 if self._stated is None else self._stated.n_items
+
+    @property
+    def failures(self) -> Mapping[str, int]:
+        """How many items failed, by cause."""
+        return {} if self._stated is None else self._stated.failures
+
+    @property
+    def hardware(self) -> str:
+        """The class of hardware of the result; empty without one."""
+        return "" if self._stated is None else self._stated.provenance.origin.hardware
+
+    @property
+    def limits(self) -> Mapping[str, float]:
+        """The limits that the model had, by name."""
+        return {} if self._stated is None else self._stated.provenance.limits
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,6 @@ def task_groups(board: Leaderboard) -> tuple[TaskGroup, ...]:
     groups: dict[str, list[TaskSummary]] = {}
     for index, task in enumerate(board.suite.tasks):
         lines = [row.tasks[index] for row in board.rows]
-        n_items = max((line.result.n_items for line in lines if line.result is not None), default=0)
+        n_items = max((line.n_items for line in lines), default=0)
         groups.setdefault(task.kind, []).append(TaskSummary(task, n_items, sum(line.ok for line in lines)))
     return tuple(TaskGroup(tasks[0].task.traits, tuple(tasks)) for tasks in groups.values())

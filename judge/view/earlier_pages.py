@@ -92,7 +92,7 @@ def _form_of(kind: type) -> Callable[[Any], object]:
         return datetime.isoformat
     if kind is Items:
         return _items
-    if kind is TaskLine:
+    if issubclass(kind, TaskLine):
         return lambda line: (line.task.name, line.result)
     if kind is Term:
         return _terms

@@ -80,8 +80,7 @@ def task_page(name: str) -> str:
 
 def hardware_of(row: Row) -> str:
     """The hardware classes on which a model was timed; empty if it was not timed."""
-    timed = [line.result for line in row.tasks if line.task.traits.times and line.ok and line.result]
-    return "; ".join(sorted({result.provenance.origin.hardware for result in timed}))
+    return "; ".join(sorted({line.hardware for line in row.tasks if line.task.traits.times and line.ok}))
 
 
 def _public_since(dataset: str, sources: Sources) -> str:
@@ -135,10 +134,9 @@ def _model(row: Row, submissions: Submissions) -> ModelFile:
 
 
 def _outcome(line: TaskLine) -> Outcome:
-    result = line.result
-    if result is None:
+    if not line.is_judged:
         return Outcome()
-    return Outcome(verdict=str(result.verdict), n_items=result.n_items, n_failed=sum(result.failures.values()))
+    return Outcome(verdict=line.status, n_items=line.n_items, n_failed=sum(line.failures.values()))
 
 
 def _schemes(board: Leaderboard, variant: Variant, references: Sequence[ReferenceRow]) -> Iterable[SchemeFile]:

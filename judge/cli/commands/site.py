@@ -23,9 +23,15 @@ def build_command(
     as_json: Json = False,
 ) -> None:
     """Writes the pages from the store. Exit status 1 if a broken record was left out."""
-    from judge.cli.maintainer.site import run_build
+    from judge.records.store_snapshot import list_records
+    from judge.view.parallel import in_background
+    from judge.workspace import open_workspace
 
-    run_build(suite, out, keep_going, anew, as_json)
+    workspace = open_workspace()
+    with in_background(lambda: list_records(workspace.store)) as records:  # while Python reads the rest of the code
+        from judge.cli.maintainer.site import run_build
+
+        run_build(workspace, records, suite, out, keep_going, anew, as_json)
 
 
 @app.command("publish")

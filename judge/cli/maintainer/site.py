@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
@@ -25,19 +26,31 @@ from judge.records.manifest import read_chain
 from judge.records.store_snapshot import StoreSnapshot, list_records
 from judge.records.suite_record import load_unchanged
 from judge.view.earlier_pages import EarlierPages
-from judge.workspace import Workspace, open_workspace
+from judge.workspace import Workspace
 from sandbox.events import plain
+from submissions.store.interface import Stamped
 from tasks.suites.suite import Suite
 
 LEFT_OUT = 1
 MAX_LINE = 1000
 
 
-def run_build(suite: str | None, out: Path | None, keep_going: bool, anew: bool, as_json: bool) -> None:
-    """Writes the pages from the store. Exit status 1 if a broken record was left out."""
-    workspace = open_workspace()
+def run_build(
+    workspace: Workspace,
+    records: Callable[[], list[Stamped]],
+    suite: str | None,
+    out: Path | None,
+    keep_going: bool,
+    anew: bool,
+    as_json: bool,
+) -> None:
+    """Writes the pages from the store. Exit status 1 if a broken record was left out.
+
+    Args:
+        records: lists those of the store.
+    """
     folder = out.absolute() if out else workspace.settings.site_dir
-    problems = write_pages(workspace, suite or workspace.settings.suite, folder, anew)
+    problems = write_pages(workspace, suite or workspace.settings.suite, folder, anew, records)
     for problem in problems:
         print(f"left out: {plain(problem, MAX_LINE)}", file=sys.stderr)
     warn_of_references(workspace)
@@ -46,16 +59,23 @@ def run_build(suite: str | None, out: Path | None, keep_going: bool, anew: bool,
     raise typer.Exit(LEFT_OUT if problems and not keep_going else 0)
 
 
-def write_pages(workspace: Workspace, suite: str, folder: Path, anew: bool = False) -> tuple[str, ...]:
+def write_pages(
+    workspace: Workspace,
+    suite: str,
+    folder: Path,
+    anew: bool = False,
+    list_them: Callable[[], list[Stamped]] | None = None,
+) -> tuple[str, ...]:
     """Writes the pages into `folder`, if anything has changed; a line for each record that was left out.
 
     Args:
         suite: name or path.
         anew: write every page, even if nothing changed.
+        list_them: lists the records of the store; None: as `list_records`.
     """
     settings = workspace.settings
     chosen = load_unchanged(workspace.store, suite)
-    records = list_records(workspace.store)
+    records = list_them() if list_them else list_records(workspace.store)
     key = build_key(workspace, chosen, records)
     if anew:
         interval_cache(settings, folder).remove()
