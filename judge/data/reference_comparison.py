@@ -19,9 +19,15 @@ from submissions.progress import Report, Reporter
 from tasks.datasets.card import Table
 from tasks.datasets.dataset import Dataset
 from tasks.importing.import_checks import too_few_for_energy
-from tasks.importing.item_comparison import NOT_COMPARED, UNBALANCED, compare_items, compared_items, structures_of
 from tasks.importing.reactions import imbalance
-from tasks.importing.reference_comparison import LabelComparison, compare
+from tasks.importing.references.item_comparison import (
+    NOT_COMPARED,
+    UNBALANCED,
+    compare_items,
+    compared_items,
+    structures_of,
+)
+from tasks.importing.references.reference_comparison import LabelComparison, compare
 from tasks.model.calculator import compute_in_batches, offered
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions, Properties

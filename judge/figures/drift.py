@@ -97,7 +97,7 @@ def _drift_in(frame: Frame, row: Row, line: TaskLine) -> Drift | None:
     sources, parameters = frame.sources, line.task.parameters
     if sources.derived is None:
         return public_drift(line, sources.items.get((row.submission.id, line.task.name)), sources.public)
-    if line.result is None or not isinstance(parameters, NveParameters):
+    if not isinstance(parameters, NveParameters) or line.result is None:
         return None
     stated = parameters.model_dump_json(), is_hidden(line, sources.public)
     kept = sources.derived.of(line.result, "drift", lambda items: [public_drift(line, items, sources.public)], *stated)

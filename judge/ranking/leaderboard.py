@@ -75,6 +75,7 @@ class Row:
         as_published: the scores of the same results by the published rules of each scheme.
         isolated: False if any task ran without a container.
         reference: why it is compared, in a sentence, if it is compared only; empty for all others.
+        made_from: a text that is the same only if all scores are; empty if they have to be compared.
     """
 
     rank: int | None
@@ -84,6 +85,7 @@ class Row:
     tasks: tuple[TaskLine, ...]
     isolated: bool
     reference: str = ""
+    made_from: str = ""
 
     @property
     def n_ok(self) -> int:

@@ -18,8 +18,10 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
     status = frame.rank_statuses.get(id, RankStatus())
     rival = rival_of(frame, row)
     tasks = [(id, line.task.name) for line in row.tasks]
+    scores = [] if row.made_from else [sorted(each.items()) for each in (row.scores, row.as_published)]
     return (
-        replace(row, tasks=()),
+        replace(row, tasks=(), scores={}, as_published={}),
+        scores,
         [sources.result_stamps.get((id, line.task.name)) or line for line in row.tasks],
         [(key, by_model.get(id)) for key, by_model in board.robustness.intervals.items()],
         (status.ranks, status.ordered, status.tied, status.leader and (status.leader.page, status.leader.rank)),

@@ -36,7 +36,7 @@ def inputs_of(frame: Frame, index: int, shares: Shares, scored: Sequence[str]) -
 
 def _items(sources: Sources, unit: tuple[str, str], line: TaskLine) -> Items | None:
     """The items that the page may show, of a table without a stamp: curves, and the worst of a public data set."""
-    public = line.result is not None and line.task.dataset in sources.public
+    public = line.is_judged and line.task.dataset in sources.public
     return sources.items.get(unit) or (sources.item_table(line) if public else None)
 
 

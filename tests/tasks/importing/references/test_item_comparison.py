@@ -8,8 +8,8 @@ from ase.build import bulk, fcc111
 from ase.calculators.emt import EMT
 
 from tasks.datasets.card import Difference, Scan, Summand, Table
-from tasks.importing.item_comparison import compare_items, compared_items, structures_of
-from tasks.importing.reference_comparison import LabelComparison
+from tasks.importing.references.item_comparison import compare_items, compared_items, structures_of
+from tasks.importing.references.reference_comparison import LabelComparison
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Float, Frames
 

@@ -11,7 +11,7 @@ from ase.build import bulk, molecule
 from tasks.datasets.card import Card, Crystal, Difference, LabelSet, Scan, Summand, Table
 from tasks.datasets.dataset import Dataset
 from tasks.importing.import_summary import summarise
-from tasks.importing.reference_checks import atoms_of_sum, doubtful_references, impossible_references
+from tasks.importing.references.reference_checks import atoms_of_sum, doubtful_references, impossible_references
 from tasks.structures.frames import Frames
 
 HARTREE = 27.211386

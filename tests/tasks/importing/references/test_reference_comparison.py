@@ -10,7 +10,7 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
-from tasks.importing.reference_comparison import LabelComparison, compare, unit_mistake
+from tasks.importing.references.reference_comparison import LabelComparison, compare, unit_mistake
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause, Labels, Predictions, Property
