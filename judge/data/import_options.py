@@ -65,7 +65,8 @@ _FORMATS = (
     "elasticity and compression: crystals; phonons: phonopy; "
     "thermal conductivity: thermal-conductivity (the files of κ_SRME); "
     "structures alone (dynamics, timing): structures; the formats of installed kinds; "
-    "equations of state: eos (energies over volumes), acwf; scans of the volume without references: volume-scans; "
+    "equations of state: eos (energies over volumes, extxyz or csv), acwf; "
+    "scans of the volume without references: volume-scans; "
     "elasticity, phonons, formation energies and forces: matcalc; "
     "vacancies of metals: vacancies, vacancy-migration; "
     "mlipaudit, ml-peg: every benchmark of MLIPAudit or ML-PEG, as their archives unpack, with cards of their own"
@@ -121,7 +122,7 @@ Only = Annotated[
 ]
 FramesOfEach = Annotated[int | None, typer.Option(min=10, help="rmd17: of each molecule, at even distances in time")]
 
-_SAME = "labels at another level, of the same structures in the same order; repeatable"
+_SAME = "labels at another level, of the same structures in the same order (eos: of the same crystals); repeatable"
 Also = Annotated[list[str] | None, typer.Option(metavar="LABELSET=PATH", help=_SAME)]
 AlsoTheory = Annotated[list[str] | None, typer.Option(metavar="LABELSET=WORDS", help=_ALSO_THEORY)]
 AlsoDispersion = Annotated[list[str] | None, typer.Option(metavar="LABELSET", help="--dispersion of another level")]

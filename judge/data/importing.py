@@ -20,7 +20,7 @@ from tasks.importing.deepmd import Column, read_deepmd
 from tasks.importing.diatomics import import_diatomics
 from tasks.importing.din import import_din
 from tasks.importing.dynamics import import_dynamics
-from tasks.importing.equation_of_state_curves import import_equations_of_state
+from tasks.importing.equation_of_state_curves import CurveFile, import_equations_of_state
 from tasks.importing.importers import read_structures
 from tasks.importing.label_units import EXAMPLE, LabelUnits, parse_units
 from tasks.importing.labelled_import import Imported, LabelSource, cluster_field, labelled_dataset
@@ -222,8 +222,11 @@ def _import_ase(format: str, path: Path, card: Card, options: ImportOptions, rep
 
 def _import_equations_of_state(path: Path, card: Card, options: ImportOptions, report: Report) -> ImportedDataset:
     """Equations of state from scans of the volume with energies."""
-    units = _units(EOS, options)[options.label_set]
-    return ImportedDataset(import_equations_of_state(path, card, units, report))
+    _check_sources(card, options)
+    units = _units(EOS, options)
+    also = {name: CurveFile(Path(source), units[name]) for name, source in options.also.items()}
+    file = CurveFile(path, units[options.label_set])
+    return ImportedDataset(import_equations_of_state(file, card, report, also))
 
 
 def _import_deepmd(path: Path, card: Card, options: ImportOptions, *_: object) -> ImportedDataset:
@@ -243,10 +246,19 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _labelled(path: Path, card: Card, options: ImportOptions, read: Callable[[Path, str], Imported]) -> ImportedDataset:
+def _check_sources(card: Card, options: ImportOptions) -> None:
+    """Each label set has a file.
+
+    Raises:
+        DatasetError: one has none.
+    """
     for name in card.label_sets:
         if name != options.label_set and name not in options.also:
             raise DatasetError(f'--also: is missing for {name}; say --also "{name}=PATH" with its labels')
+
+
+def _labelled(path: Path, card: Card, options: ImportOptions, read: Callable[[Path, str], Imported]) -> ImportedDataset:
+    _check_sources(card, options)
     unknown = [word for word in _words(options.without) if word not in ALL_PROPERTIES]
     if unknown:
         raise DatasetError(f"--without: {unknown[0]!r} is no label: say {', '.join(ALL_PROPERTIES)}")
@@ -310,7 +322,7 @@ FORMATS: Mapping[str, FormatReader] = {
     "crystals": FormatReader(lambda path, card, *_: ImportedDataset(import_crystals(path, card))),
     "diatomics": FormatReader(lambda path, card, *_: ImportedDataset(import_diatomics(path, card))),
     "thermal-conductivity": FormatReader(lambda path, card, *_: ImportedDataset(import_conductivities(path, card))),
-    EOS: FormatReader(_import_equations_of_state, frozenset({"units"})),
+    EOS: FormatReader(_import_equations_of_state, frozenset({"units", "also", "also_units"})),
     "acwf": FormatReader(lambda path, card, *_: ImportedDataset(import_acwf(path, card))),
     "din": FormatReader(lambda path, card, *_: ImportedDataset(import_din(path, card))),
     "matcalc": FormatReader(lambda path, card, *_: ImportedDataset(import_matcalc(path, card))),

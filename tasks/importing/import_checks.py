@@ -1,7 +1,7 @@
 """Checks of imported numbers: impossible ones are refused, doubtful ones are shown.
 
 The bounds are wide: beyond them is a mistake of unit, order or file, never chemistry. They cannot show a wrong sign or
-a factor near one: `tasks.importing.reference_comparison` does, with a model.
+a factor near one: `tasks.importing.references.reference_comparison` does, with a model.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tasks.importing.import_checks import (
 from tasks.importing.reading.length_checks import doubtful_lengths
 from tasks.importing.reading.nearest_atoms import nearest_atoms
 from tasks.importing.reading.progress_report import Report, silent
-from tasks.importing.reference_checks import doubtful_references, impossible_references
+from tasks.importing.references.reference_checks import doubtful_references, impossible_references
 from tasks.kinds.relaxed_geometries import Comparison, ReferenceGeometries
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels

@@ -1,4 +1,4 @@
-"""References of energy differences and scans against a model, by `tasks.importing.reference_comparison`.
+"""References of energy differences and scans against a model, by `tasks.importing.references.reference_comparison`.
 
 The sum Σ c·E of the model is compared with the reference of each difference, and the energies of each scan after their
 mean is subtracted: every energy that cancels in the measured quantity cancels here as well.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Difference, Scan, Table
 from tasks.importing.reactions import imbalance
-from tasks.importing.reference_comparison import LabelComparison, about_zero
+from tasks.importing.references.reference_comparison import LabelComparison, about_zero
 from tasks.structures.frames import Float, Frames
 
 UNBALANCED = "sums in which atoms appear or vanish depend on each model's own zeros"

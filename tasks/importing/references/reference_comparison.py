@@ -100,7 +100,7 @@ class LabelComparison(NamedTuple):
     """Labels of one property, or references of one sort of items, against the predictions of a model.
 
     Args:
-        property: a property of `tasks.structures.predictions`, or a sort of items of `tasks.importing.item_comparison`.
+        property: a property of `tasks.structures.predictions`, or a sort of items of `item_comparison`.
         n_frames, n_labelled: frames (or items) that were compared, and those that have the label.
         correlation, slope, ratio: as above; NaN if there is nothing to compare.
         findings: a line each for what is wrong; empty if the labels agree in unit and sign.

@@ -15,7 +15,7 @@ from ase.io import write
 
 from tasks.datasets.card import Card, DatasetError, LabelSet
 from tasks.datasets.dataset import load_dataset, save_dataset
-from tasks.importing.equation_of_state_curves import import_equations_of_state
+from tasks.importing.equation_of_state_curves import CurveFile, import_equations_of_state
 from tasks.importing.label_units import parse_units
 from tasks.kinds.equation_of_state import EquationOfStateKind, EquationOfStateParameters
 from tasks.model.calculator import InProcessCalculator
@@ -43,7 +43,16 @@ def scan(name: str = "copper", eos: EquationOfState = COPPER, cell: Atoms | None
 
 def imported(frames: list[Atoms], folder: Path, units: str = "ase") -> Any:
     write(folder / "curves.extxyz", frames)
-    return import_equations_of_state(folder / "curves.extxyz", CARD, parse_units(units))
+    return import_equations_of_state(CurveFile(folder / "curves.extxyz", parse_units(units)), CARD)
+
+
+def table_of(frames: list[Atoms], folder: Path, units: str = "ase") -> CurveFile:
+    """The same scans as a table, and a crystal of each of another volume."""
+    crystals = {atoms.info["name"]: atoms for atoms in frames}
+    write(folder / "table.extxyz", list(crystals.values()))
+    lines = [f"{atoms.info['name']},{atoms.get_volume():.10f},{atoms.info['energy']:.10f}" for atoms in frames]
+    (folder / "table.csv").write_text("\n".join(["name,volume,energy", *lines]))
+    return CurveFile(folder / "table.csv", parse_units(units))
 
 
 def test_the_parameters_of_the_energies_are_the_references(tmp_path: Path) -> None:
@@ -72,6 +81,54 @@ def test_curves_of_one_substance_are_phases(tmp_path: Path) -> None:
     curves = imported([*scan("copper", group="metals"), *alloy], tmp_path).table.curves
     assert [curve.group for curve in curves] == ["metals", "metals"]
     assert [curve.reference["PBE"].e0_per_atom for curve in curves] == [None, None]
+
+
+def test_a_table_of_volumes_and_energies_is_the_same_scan(tmp_path: Path) -> None:
+    frames = [*scan(group="metals"), *scan("silver", cell=bulk("Ag"), group="metals")]
+    of_frames, of_table = imported(frames, tmp_path), import_equations_of_state(table_of(frames, tmp_path), CARD)
+    assert of_table.table.id == of_frames.table.id
+    assert of_table.table.group == of_frames.table.group
+    np.testing.assert_allclose(of_table.frames.volumes, of_frames.frames.volumes, rtol=1e-6)
+    np.testing.assert_allclose(of_table.frames.positions, of_frames.frames.positions, atol=1e-6)
+    for one, other in zip(of_table.table.curves, of_frames.table.curves, strict=True):
+        assert one.reference["PBE"].b0_gpa == pytest.approx(other.reference["PBE"].b0_gpa, rel=1e-4)
+
+
+def test_another_level_of_theory_has_its_own_volumes_and_references(tmp_path: Path) -> None:
+    softer = EquationOfState(12.6, 115.0, 5.1, -3.5)
+    write(tmp_path / "pbe.extxyz", scan())
+    card = CARD.model_copy(update={"label_sets": {**CARD.label_sets, "LDA": LabelSet(theory="LDA", dispersion=False)}})
+    ase = parse_units("ase")
+    file, also = CurveFile(tmp_path / "pbe.extxyz", ase), {"LDA": table_of(scan(eos=softer), tmp_path)}
+    dataset = import_equations_of_state(file, card, also=also)
+    (curve,) = dataset.table.curves
+    assert curve.reference["PBE"].v0_per_atom == pytest.approx(COPPER.v0, rel=1e-4)
+    assert curve.reference["LDA"].v0_per_atom == pytest.approx(softer.v0, rel=1e-4)
+    assert curve.reference["LDA"].b0_gpa == pytest.approx(softer.b0_gpa, rel=1e-3)
+    with pytest.raises(DatasetError, match=r"table.csv: name: copper is missing, which .*pbe.extxyz has"):
+        import_equations_of_state(file, card, also={"LDA": table_of(scan("nickel"), tmp_path)})
+    with pytest.raises(DatasetError, match="copper: has another composition"):
+        import_equations_of_state(file, card, also={"LDA": table_of(scan(cell=bulk("Ag")), tmp_path)})
+
+
+TABLES = {
+    "no column": ("name,volume\ncopper,1", "energy: there is no such column: begin with the line name,volume,energy"),
+    "another name": ("name,volume,energy\niron,40,-14", "line 2: name: there is no 'iron' in"),
+    "no number": ("name,volume,energy\ncopper,large,-14", "line 2: volume: 'large' is no number"),
+    "a negative volume": ("name,volume,energy\ncopper,-40,-14", "line 2: volume: must be above 0"),
+    "a short line": ("name,volume,energy\ncopper,40", "line 2: energy: None is no number"),
+    "no line": ("name,volume,energy\n", "has no line with a volume"),
+}
+
+
+@pytest.mark.parametrize("mistake", TABLES)
+def test_a_mistake_of_a_table_has_one_line_with_its_place(mistake: str, tmp_path: Path) -> None:
+    text, line = TABLES[mistake]
+    file = table_of(scan(), tmp_path)
+    file.path.write_text(text)
+    with pytest.raises(DatasetError) as error:
+        import_equations_of_state(file, CARD)
+    assert line in str(error.value)
 
 
 def test_energies_of_a_model_are_its_own_references(tmp_path: Path, run: Callable[..., Any]) -> None:
