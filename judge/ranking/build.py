@@ -111,7 +111,7 @@ def _scored(
     """
     keys = {id: kept.key(submission) for id, submission in submissions.items()}
     known = {id: scores for id, key in keys.items() if (scores := kept.get(key))}
-    lambench, missing_rows = _lambench_trees(judged, submissions, rules, compared, known)
+    lambench, missing_rows, dropped = _lambench_trees(judged, submissions, rules, compared, known)
     others = other_trees(judged, [submissions[id] for id in lambench if id not in known], rules[0])
     trees = {id: made | others.get(id, ScoreTrees()) for id, made in lambench.items()}
     corrected, as_published = corrected_terms(trees), published_terms(trees)
@@ -124,7 +124,7 @@ def _scored(
             trees[id] = known[id].trees
         elif id not in faulty:  # the next build has to report the problem too
             kept.put(keys[id], Scores.of(corrected[id], as_published[id], made))
-        made_from = keys[id] and f"{keys[id]} {as_published[id][PROPERTY_ERROR].node.digest}"
+        made_from = keys[id] and f"{keys[id]} {sorted(dropped.items())}"
         scored[id] = _Scored(corrected[id], as_published[id], made_from)
     return scored, trees, missing_rows
 
@@ -135,8 +135,9 @@ def _lambench_trees(
     rules: tuple[Release, Release],
     compared: Collection[str],
     known: Collection[str] = (),
-) -> tuple[dict[str, ScoreTrees], tuple[str, ...]]:
-    """By submission its trees, and one line for each submission without trees, also added to `judged.problems`.
+) -> tuple[dict[str, ScoreTrees], tuple[str, ...], Mapping[str, str]]:
+    """By submission its trees; one line for each submission without trees, also added to `judged.problems`; and the
+    domains that are dropped for all, as in `published_trees`.
 
     A metric that cannot be scored leaves out the trees of its submission alone.
 
@@ -154,7 +155,7 @@ def _lambench_trees(
         except ScoringError as error:
             faults[id] = str(error)
     try:
-        as_published = published_trees(judged, list(corrected), published, release, compared, known)
+        as_published, dropped = published_trees(judged, list(corrected), published, release, compared, known)
     except ScoringError:  # scored alone, each submission shows whether it is faulty
         for id in list(corrected):
             try:
@@ -162,10 +163,10 @@ def _lambench_trees(
             except ScoringError as error:
                 faults[id] = str(error)
                 del corrected[id]
-        as_published = published_trees(judged, list(corrected), published, release, compared, known)
+        as_published, dropped = published_trees(judged, list(corrected), published, release, compared, known)
     missing_rows = tuple(f"{fault}: no row without it: judge rejudge {id}" for id, fault in faults.items())
     judged.problems.extend(missing_rows)
-    return {id: ScoreTrees(trees, as_published[id]) for id, trees in corrected.items()}, missing_rows
+    return {id: ScoreTrees(trees, as_published[id]) for id, trees in corrected.items()}, missing_rows, dropped
 
 
 def _placed(rows: Mapping[str, Row]) -> tuple[Row, ...]:

@@ -73,8 +73,10 @@ def published_trees(
     corrected: Release,
     apart: Collection[str] = (),
     known: Collection[str] = (),
-) -> dict[str, dict[str, Node]]:
+) -> tuple[dict[str, dict[str, Node]], Mapping[str, str]]:
     """The scores of each submission as LAMBench would publish them: over what succeeded, without failure costs.
+
+    The second value is, by domain that is dropped for all submissions, the first submission without an answer in it.
 
     If the release has facts of a task (`Task.release_name`), its published baselines and columns count. Any other task
     counts with its own baselines, in the metrics that `corrected` scores. Kinds from other packages do not count.
@@ -116,7 +118,7 @@ def published_trees(
                 times,
                 runs,
             )
-    return trees
+    return trees, dropped
 
 
 def _trees(

@@ -44,10 +44,9 @@ def published_terms(trees: Mapping[str, ScoreTrees]) -> dict[str, dict[str, Term
 
 def _terms(trees: Mapping[str, Mapping[str, Node]], *, corrected: bool) -> dict[str, dict[str, Term]]:
     """The values of one score are computed for all submissions together."""
-    terms: dict[str, dict[str, Term]] = {id: {} for id in trees}
+    by_score: dict[str, dict[str, Term]] = {}
     for key in dict.fromkeys(key for of_submission in trees.values() for key in of_submission):
         of_score = {id: of_submission[key] for id, of_submission in trees.items() if key in of_submission}
         explain = explained_with_best if corrected and key == ML_PEG else explain_all
-        for id, term in explain(of_score).items():
-            terms[id][key] = term
-    return terms
+        by_score[key] = explain(of_score)
+    return {id: {key: by_score[key][id] for key in of_submission} for id, of_submission in trees.items()}

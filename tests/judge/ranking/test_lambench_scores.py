@@ -114,7 +114,7 @@ def trees(
     by_unit = {(r.submission, r.task): r for r in given}
     judged = Judged(suite, by_unit, lambda r: items if r.kind == "nve" else items_of(r), [])
     release = published_release(suite)
-    return published_trees(judged, sorted({r.submission for r in given}), release, load_release()), judged.problems
+    return published_trees(judged, sorted({r.submission for r in given}), release, load_release())[0], judged.problems
 
 
 def value(scores: dict[str, Node], name: str) -> float | None:
@@ -211,7 +211,7 @@ def test_an_error_without_a_published_baseline_is_not_divided() -> None:
     bare = release.model_copy(update={"property_tasks": {"neb": facts}})
     bands = result(A, TASKS["bands"], METRICS["bands"])
     judged = Judged(replace(SUITE, tasks=(TASKS["bands"],)), {(A.id, "bands"): bands}, lambda r: None, [])
-    by_model = published_trees(judged, [A.id], bare, load_release())
+    by_model, _ = published_trees(judged, [A.id], bare, load_release())
     assert value(by_model[A.id], "property_error") == 0.5
 
 
@@ -223,7 +223,7 @@ def test_the_label_set_chooses_among_published_baselines(label_set: str, divisor
     ours = release.model_copy(update={"force_field_tasks": {"ANI": facts}})
     ani = result(A, TASKS["ani"], METRICS["ani"], label_set=label_set)
     judged = Judged(replace(SUITE, tasks=(TASKS["ani"],)), {(A.id, "ani"): ani}, lambda r: None, [])
-    by_model = published_trees(judged, [A.id], ours, load_release())
+    by_model, _ = published_trees(judged, [A.id], ours, load_release())
     assert value(by_model[A.id], "force_field") == pytest.approx(0.5 * 0.05 / divisor + 0.5 * 0.5 / divisor)
 
 
