@@ -7,6 +7,7 @@
 setup/engine.sh & engine=$!
 [ "${LAMBENCH_NO_DOCKER:-}" != "" ] || setup/base-image.sh archive & archive=$!
 DEVELOPMENT=no setup/python.sh
+unset PYTHONDONTWRITEBYTECODE # python.sh compiles nothing
 download_wheels &
 rc=0; wait "$engine" || rc=$?
 wait "$archive" || true # base-image.sh tries again, and prints the reason

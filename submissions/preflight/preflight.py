@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from sandbox.driver import Driver, Image, Question
@@ -81,7 +82,7 @@ def run_preflight(
 
     Args:
         questions: one for each domain that the card declares: the model is measured in the first, and must start in the
-            others.
+            others. In the last it is asked about larger structures.
         report: called with (done, total, unit) after each step.
 
     Raises:
@@ -102,9 +103,13 @@ def run_preflight(
     outcome = run_session(driver, image, bounded, questions[0], measure)
     if outcome.value is None:
         return outcome
-    for question in questions[1:]:
-        started = run_session(driver, image, bounded, question, lambda remote: None)
-        if started.verdict is not Verdict.OK:
+    timings = list(outcome.value.timings)
+    for question in questions[1:] or questions:
+        is_last = question is questions[-1]
+        ask = partial(_time, properties=properties, timings=timings) if is_last else _nothing
+        started = run_session(driver, image, bounded, question, ask)
+        # It may fail of larger structures, of memory for example: what was timed until then counts.
+        if started.verdict is not Verdict.OK and question is not questions[0] and not (is_last and started.hello):
             sentence = f"For the domain {question.domain}: {started.sentence}"
             return outcome._replace(verdict=started.verdict, sentence=sentence, value=None, private=started.private)
     resources = Check(
@@ -119,14 +124,18 @@ def run_preflight(
         trial = try_trainer(driver, image, limits, questions[0])
         checks = (*checks, trial.check)
         private = "\n".join(filter(None, (private, trial.printed)))
-    timings = list(measured.timings)
-    # It may fail, of memory for example: what was timed until then counts.
-    run_session(
-        driver, image, bounded, questions[0], lambda remote: timings.extend(time_larger(Offering(remote, properties)))
-    )
     times = {"timings": tuple(timings), "startup_s": outcome.startup_s, "session_s": outcome.wall_s - asked_s}
     measured = measured.model_copy(update={"checks": (*checks, *outlook), **times})
     return outcome._replace(value=measured, private=private)
+
+
+def _nothing(remote: RemoteCalculator) -> None:
+    """Asks nothing: the model has started."""
+
+
+def _time(remote: RemoteCalculator, properties: Properties, timings: list[Timing]) -> None:
+    """Adds the times of larger structures to `timings`, each as it is measured."""
+    timings.extend(time_larger(Offering(remote, properties)))
 
 
 def measured_report(remote: RemoteCalculator, measured: PreflightMeasurements) -> PreflightReport:
