@@ -9,40 +9,33 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from judge.config import JudgeSettings, load_settings
 from judge.data.dataset_names import dataset_names
-from submissions.store.open_store import open_store
+from submissions.cli.completion import Named, completer
 
-Named = tuple[str, str]
-"""A name, and what it is, for shells that show it."""
+if TYPE_CHECKING:
+    from judge.config import JudgeSettings
 
 MAX_READ = 100  # records that are read for what they name
 
-Completer = Callable[[typer.Context, str], list[Named]]
 
+def _settings() -> JudgeSettings:
+    from judge.config import load_settings  # here, since help needs no settings
 
-def _completer(names: Callable[[typer.Context, str], Iterable[Named]]) -> Completer:
-    """What typer calls: the names that begin as what was typed; none if anything fails."""
-
-    def complete(context: typer.Context, incomplete: str) -> list[Named]:
-        try:
-            return [named for named in names(context, incomplete) if named[0].startswith(incomplete)]
-        except Exception:  # noqa: BLE001  a shell shows nothing but names
-            return []
-
-    return complete
+    return load_settings()
 
 
 def _folder_of_store(settings: JudgeSettings) -> str | None:
     """The folder of the store; None if it is in a bucket."""
+    from submissions.store.open_store import open_store
+
     store = open_store(settings.store, settings.endpoint_url) if "://" not in settings.store else None
     return str(getattr(store, "root", "")) or None
 
@@ -52,10 +45,10 @@ def _names_below(folder: str) -> list[str]:
         return sorted(entry.name for entry in entries if not entry.name.startswith("."))
 
 
-@_completer
+@completer
 def submissions(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """IDs of submissions, with the names of their models."""
-    root = _folder_of_store(load_settings())
+    root = _folder_of_store(_settings())
     found = [id for id in _names_below(f"{root}/submissions") if id.startswith(incomplete)] if root else []
     for number, id in enumerate(found):
         name = ""
@@ -65,14 +58,14 @@ def submissions(context: typer.Context, incomplete: str) -> Iterator[Named]:
         yield id, name
 
 
-@_completer
+@completer
 def invitations(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """Names of invitations."""
-    if root := _folder_of_store(load_settings()):
+    if root := _folder_of_store(_settings()):
         yield from ((name, "") for name in _names_below(f"{root}/invitations"))
 
 
-@_completer
+@completer
 def suites(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """Names of packaged suites, and suite files of this folder."""
     for file in resources.files("tasks.suites").iterdir():
@@ -85,32 +78,32 @@ def suites(context: typer.Context, incomplete: str) -> Iterator[Named]:
 
 def _tasks_of(context: typer.Context, arguments: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The tasks of the suite that the command names, as an option or as its first argument, else of the settings'."""
-    name = context.params.get("suite") or next(iter(arguments), "") or load_settings().suite
+    name = context.params.get("suite") or next(iter(arguments), "") or _settings().suite
     packaged = resources.files("tasks.suites") / f"{name.casefold()}.toml"
     text = packaged.read_text(encoding="utf-8") if packaged.is_file() else Path(name).read_text(encoding="utf-8")
     tasks: list[dict[str, Any]] = tomllib.loads(text)["tasks"]
     return tasks
 
 
-@_completer
+@completer
 def tasks(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """Names of the suite's tasks, with their kinds."""
     yield from ((str(task["name"]), str(task["kind"])) for task in _tasks_of(context))
 
 
-@_completer
+@completer
 def datasets_of_suite(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """Names of the suite's data sets."""
     yield from ((name, "") for name in dict.fromkeys(str(task["dataset"]) for task in _tasks_of(context, context.args)))
 
 
-@_completer
+@completer
 def datasets(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """Names of the data sets that are here."""
-    yield from ((name, "") for name in dataset_names(load_settings().data))
+    yield from ((name, "") for name in dataset_names(_settings().data))
 
 
-@_completer
+@completer
 def scores(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """Scores of all schemes, as `judge explain --score` takes them."""
     from scoring.names import SCORES  # here, for it needs numpy
@@ -118,7 +111,7 @@ def scores(context: typer.Context, incomplete: str) -> Iterator[Named]:
     yield from ((score.option, score.label) for score in SCORES.values())
 
 
-@_completer
+@completer
 def attacks(context: typer.Context, incomplete: str) -> Iterator[Named]:
     """Names of the attacks of the selftest."""
     text = (resources.files("sandbox.selftest") / "attacks.toml").read_text(encoding="utf-8")

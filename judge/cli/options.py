@@ -7,10 +7,7 @@ from typing import Annotated
 import typer
 
 from judge.cli.completion import submissions, suites, tasks
-from judge.config import UsageError
-from judge.records.decisions import MAX_REASON
 from sandbox.driver import DriverName
-from sandbox.events import plain
 
 RETRY_HELD, AGAIN = "--retry-held", "--again"
 
@@ -32,17 +29,3 @@ Reason = Annotated[str, typer.Option(help="why; the pages show it")]
 def asked_gpus(text: str) -> tuple[str, ...]:
     """The UUIDs in a comma-separated list."""
     return tuple(uuid.strip() for uuid in text.split(",") if uuid.strip())
-
-
-def checked_reason(reason: str) -> str:
-    """`reason` in one line.
-
-    Raises:
-        UsageError: it is empty, or too long.
-    """
-    words = plain(" ".join(reason.split()), len(reason))
-    if not words:
-        raise UsageError("give a reason: --reason TEXT")
-    if len(words) > MAX_REASON:
-        raise UsageError(f"--reason: {len(words)} characters; {MAX_REASON} are allowed")
-    return words

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 
@@ -54,6 +54,21 @@ class ImportOptions:
     also_units: Mapping[str, str]
     only: tuple[str, ...]
     frames: int | None
+
+
+def options_of(given: Mapping[str, Any]) -> ImportOptions:
+    """The options of a command by the names of its parameters.
+
+    Raises:
+        DatasetError: an option by label set has another form, or a label set is given twice.
+    """
+    values = {field.name: given[field.name] for field in fields(ImportOptions)}
+    for name, kind in get_type_hints(ImportOptions).items():
+        if get_origin(kind) is tuple:
+            values[name] = tuple(values[name] or ())
+        elif get_origin(kind) is Mapping:
+            values[name] = by_label_set(f"--{name.replace('_', '-')}", values[name])
+    return ImportOptions(**values)
 
 
 _FORMATS = (

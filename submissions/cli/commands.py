@@ -11,13 +11,17 @@ from typing import Annotated
 import typer
 
 from sandbox.driver import DriverName
+from submissions.cli.completion import sent_submissions
 from submissions.cli.options import CardFile, Gpu, Json
 from submissions.settings import INVITE_VARIABLE, RECEIPT_FILE
 
 Invite = Annotated[Path | None, typer.Option(envvar=INVITE_VARIABLE, help="the invitation file that you received")]
 Site = Annotated[str | None, typer.Option(help="address of a published leaderboard, instead of an invitation")]
 WATCH_EVERY_S = 30.0  # the judge writes the status at each intake and run, which are minutes apart
-Id = Annotated[str, typer.Argument(help="submission ID, or the beginning of it", show_default=False)]
+Id = Annotated[
+    str,
+    typer.Argument(help="submission ID, or the beginning of it", show_default=False, autocompletion=sent_submissions),
+]
 
 
 def submit_command(
@@ -84,7 +88,10 @@ def list_command(invite: Invite = None, site: Site = None, as_json: Json = False
 
 def status_command(
     submission: Annotated[
-        str, typer.Argument(help="submission ID, or the beginning of it; none for the last one")
+        str,
+        typer.Argument(
+            help="submission ID, or the beginning of it; none for the last one", autocompletion=sent_submissions
+        ),
     ] = "",
     watch: Annotated[bool, typer.Option("--watch", help="repeat until it is judged or refused")] = False,
     every: Annotated[float, typer.Option(min=1.0, help="--watch: seconds between two reads")] = WATCH_EVERY_S,

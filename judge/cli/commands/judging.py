@@ -84,8 +84,10 @@ def rejudge_command(
     --apply judges nothing: it makes the results count that an earlier call has judged and shown.
     """
     from judge.cli.maintainer.rejudge import run_rejudge
+    from judge.cli.maintainer.request_options import make_request
 
-    run_rejudge(ids, everything, suite, task, gpus, driver, retry_held, skip_missing, again, applied, reason, as_json)
+    request = make_request(ids, suite, task, gpus, driver, skip_missing, retry_held)
+    run_rejudge(request, everything, again, applied, reason, as_json)
 
 
 def trainings_command(

@@ -24,6 +24,7 @@ def demo_command(
         str | None, typer.Option(metavar="IMAGE", help="local or public image with Python, to build the examples on")
     ] = None,
     driver: Drivers = None,
+    as_json: Json = False,
 ) -> None:
     """Judges five example models, and makes a leaderboard: its first page after two models, in three minutes.
 
@@ -31,7 +32,7 @@ def demo_command(
     """
     from judge.cli.maintainer.demo import run_demo
 
-    run_demo(full, base, driver)
+    run_demo(full, base, driver, as_json)
 
 
 def doctor_command(as_json: Json = False) -> None:

@@ -37,6 +37,7 @@ TrustRanges = Annotated[bool, typer.Option("--trust-ranges", help="write it alth
 
 
 def import_command(
+    context: typer.Context,
     format: opt.FormatArgument,
     path: opt.PathArgument,
     name: opt.Name = "",
@@ -75,35 +76,8 @@ def import_command(
     from judge.cli.maintainer.data import run_import
     from judge.cli.maintainer.import_report import PublicFrames
 
-    options = opt.ImportOptions(
-        name=name,
-        version=version,
-        domain=domain,
-        label_set=label_set,
-        theory=theory,
-        dispersion=dispersion,
-        d3=d3,
-        title=title,
-        citation=citation,
-        licence=licence,
-        public_since=public_since,
-        units=units,
-        fparam=fparam,
-        multiplicity=multiplicity,
-        without=without,
-        cluster=cluster,
-        temperature=temperature,
-        mesh=mesh,
-        also=opt.by_label_set("--also", also),
-        also_theory=opt.by_label_set("--also-theory", also_theory),
-        also_dispersion=tuple(also_dispersion or ()),
-        also_d3=opt.by_label_set("--also-d3", also_d3),
-        also_units=opt.by_label_set("--also-units", also_units),
-        only=tuple(only or ()),
-        frames=frames,
-    )
     others = PublicFrames(tuple(public or ()), within, allow_overlap)
-    run_import(format, path, options, others, mode, trust_ranges, as_json)
+    run_import(format, path, opt.options_of(context.params), others, mode, trust_ranges, as_json)
 
 
 def make_trajectory_command(

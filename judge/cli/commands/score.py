@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from judge.cli.options import AsPublished, Json, SuiteName
-from scoring.names import MLIPAUDIT
 
 FactsFile = Annotated[Path | None, typer.Option("--facts", metavar="FILE.TOML", help="instead of the packaged facts")]
 Explain = Annotated[str | None, typer.Option(metavar="MODEL", help="show how this model's scores were computed")]
@@ -49,7 +48,7 @@ def ml_peg_command(
 def mlipaudit_command(
     results: Annotated[Path, typer.Argument(metavar="RESULTS.JSON", help="values of items by model and benchmark")],
     facts: FactsFile = None,
-    release: Annotated[str, typer.Option(metavar="NAME", help="a packaged release: mlipaudit-0.1.8")] = MLIPAUDIT,
+    release: Annotated[str, typer.Option(metavar="NAME", help="a packaged release: mlipaudit-0.1.8")] = "mlipaudit",
     as_published: AsPublished = False,
     as_json: Json = False,
     explain: Explain = None,

@@ -57,8 +57,10 @@ def publish_command(
 
 
 @app.command("serve")
-def serve_command(port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8000) -> None:
+def serve_command(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8000, as_json: Json = False
+) -> None:
     """Serves the pages to browsers on this machine. Ctrl-C ends it."""
     from judge.cli.maintainer.site_serve import run_serve
 
-    run_serve(port)
+    run_serve(port, as_json)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from rich.markup import escape
 
-from judge.cli.options import checked_reason
 from judge.cli.output import lines_aside, print_done, print_json
+from judge.cli.reasons import checked_reason
 from judge.config import JudgeSettings, UsageError
 from judge.intake.form_renewal import renew_forms
 from judge.intake.invitations import (

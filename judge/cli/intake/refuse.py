@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from judge.cli.completion import invitations
-from judge.cli.options import Json, checked_reason
+from judge.cli.options import Json
 from judge.cli.output import print_done
+from judge.cli.reasons import checked_reason
 from judge.config import UsageError
 from judge.intake.invitations import StoredDecision, decision_key, read_invitation
 from judge.intake.retry_queue import forget_delayed, read_delayed

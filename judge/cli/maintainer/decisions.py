@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from judge.cli.options import checked_reason
 from judge.cli.output import print_done
+from judge.cli.reasons import checked_reason
 from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
 from judge.intake.status import write_statuses

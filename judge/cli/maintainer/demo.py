@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 import typer
 from rich.console import Console
 
 from judge.cli.maintainer.site import write_pages
+from judge.cli.output import lines_aside, print_json
 from judge.config import load_settings
 from judge.demo.environments import example_python
 from judge.demo.examples import AT_FIRST, BASE, EXAMPLES, MODELS, REFERENCES, card_of_example, requirements_of
@@ -32,7 +33,7 @@ from submissions.progress import Reporter, duration
 SUITE, FULL_SUITE = "demo", "quickstart"
 
 
-def run_demo(full: bool, base: str | None, driver: DriverName | None) -> None:
+def run_demo(full: bool, base: str | None, driver: DriverName | None, as_json: bool) -> None:
     """Judges five example models, and makes a leaderboard: its first page after two models.
 
     Args:
@@ -41,9 +42,34 @@ def run_demo(full: bool, base: str | None, driver: DriverName | None) -> None:
         driver: None: docker if an engine answers, else processes.
     """
     begin = time.monotonic()
+    suite = FULL_SUITE if full else SUITE
+    with lines_aside(as_json):
+        demo = _demonstrate(suite, base, driver)
+        wall_s = time.monotonic() - begin
+        say = Reporter(demo.console).say
+        say(f"Done in {duration(wall_s)}, of which the judging took {duration(demo.judging_s)}.")
+        setting = _setting(demo.workspace)
+        say(f"{', '.join(REFERENCES)} has no rank. For other commands state it in judge.toml: {setting}")
+    if as_json:
+        print_json(
+            {
+                "suite": suite,
+                "submissions": demo.submissions,
+                "left_out": demo.left_out,
+                "leaderboard": demo.address,
+                "judging_s": round(demo.judging_s, 1),
+                "wall_s": round(wall_s, 1),
+                "exit_status": demo.exit_status,
+            }
+        )
+    raise typer.Exit(demo.exit_status)
+
+
+def _demonstrate(suite: str, base: str | None, driver: DriverName | None) -> Demonstration:
+    """The demonstration when all models are judged. The next images are built meanwhile."""
     console = Console()
     say = Reporter(console).say
-    demo = Demonstration(_workspace(), console, FULL_SUITE if full else SUITE, driver or _driver(say))
+    demo = Demonstration(_workspace(), console, suite, driver or _driver(say))
     prepare = _preparation(demo.driver, base, say)
     with ThreadPoolExecutor(1) as downloads, ThreadPoolExecutor(1) as preparations:
         downloads.submit(_download_all, say)
@@ -56,9 +82,7 @@ def run_demo(full: bool, base: str | None, driver: DriverName | None) -> None:
                 demo.judge([id for id in submitted if id is not None])
         finally:
             preparations.shutdown(wait=False, cancel_futures=True)
-    say(f"Done in {duration(time.monotonic() - begin)}, of which the judging took {duration(demo.judging_s)}.")
-    say(f"{', '.join(REFERENCES)} has no rank. For other commands state it in judge.toml: {_setting(demo.workspace)}")
-    raise typer.Exit(demo.exit_status)
+    return demo
 
 
 def _workspace() -> Workspace:
@@ -117,6 +141,9 @@ class Demonstration:
 
     Args:
         judging_s: time of judging and of the pages until now [s].
+        submissions: IDs of the models that passed their preflight.
+        left_out: names of the others.
+        address: of the leaderboard, once there is one.
         exit_status: 1 once a model did not pass its preflight, or this machine prevented something from being judged.
     """
 
@@ -125,6 +152,9 @@ class Demonstration:
     suite: str
     driver: DriverName
     judging_s: float = 0.0
+    submissions: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    address: str = ""
     exit_status: int = 0
 
     def submit(self, name: str, reference: str) -> str | None:
@@ -132,17 +162,20 @@ class Demonstration:
         sandbox, store, card = self._sandbox(), self.workspace.store, read_card(card_of_example(name))
         image = sandbox.resolve(reference)
         if earlier := earlier_submission(store, image.id):
+            self.submissions.append(earlier.id)
             return earlier.id
         begin = time.monotonic()
         outcome = local_preflight(self.console, self.workspace.settings, card.name, sandbox, image, card, None)
         if outcome.value is None:
             self.exit_status = 1
+            self.left_out.append(card.name)
             self._say(f"{card.name} is left out: it did not pass the preflight ({outcome.verdict}). {outcome.sentence}")
             if outcome.private:
                 self._say(outcome.private.strip().splitlines()[0])
             return None
         submission = make_submission("", card, image, outcome.value)
         store_submission(store, submission, outcome.private)
+        self.submissions.append(submission.id)
         self._say(f"{card.name} is submitted as {submission.id} (preflight: {duration(time.monotonic() - begin)})")
         return submission.id
 
@@ -158,7 +191,8 @@ class Demonstration:
         self.judging_s += time.monotonic() - begin
         for problem in problems:
             self._say(f"left out: {problem}")
-        self._say(f"The leaderboard is {(folder / 'index.html').as_uri()}")
+        self.address = (folder / "index.html").as_uri()
+        self._say(f"The leaderboard is {self.address}")
 
     def _sandbox(self) -> Driver:
         settings = self.workspace.settings

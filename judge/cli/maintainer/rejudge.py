@@ -4,52 +4,34 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from judge.cli.maintainer.request_options import make_request, require_choice
-from judge.cli.options import (
-    AGAIN,
-    RETRY_HELD,
-    checked_reason,
-)
+from judge.cli.maintainer.request_options import require_choice
+from judge.cli.options import AGAIN, RETRY_HELD
 from judge.cli.output import print_json, print_lines
+from judge.cli.reasons import checked_reason
 from judge.config import UsageError
 from judge.evaluation.rejudge import Change, Rejudged, apply, judged_anew, rejudge
+from judge.evaluation.request import Request
 from judge.workspace import open_workspace
-from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import number_text, plain_table, table_console
 
 INTERRUPTED = 130
 
 
-def run_rejudge(
-    ids: list[str] | None,
-    everything: bool,
-    suite: str | None,
-    task: list[str] | None,
-    gpus: str,
-    driver: DriverName | None,
-    retry_held: bool,
-    skip_missing: bool,
-    again: bool,
-    applied: bool,
-    reason: str,
-    as_json: bool,
-) -> None:
+def run_rejudge(request: Request, everything: bool, again: bool, applied: bool, reason: str, as_json: bool) -> None:
     """Judges again what was judged, and shows old and new results. The old ones count until a call with --apply."""
-    require_choice("rejudge", ids, everything)
+    require_choice("rejudge", request.ids, everything)
     if reason and not applied:
         raise UsageError("--reason goes with --apply: without it nothing changes that needs a reason")
-    if applied and (again or retry_held):
+    if applied and (again or request.retry_held):
         first = AGAIN if again else RETRY_HELD
         raise UsageError(f"--apply judges nothing: first run judge rejudge {first} without it, and check what changed")
     words = checked_reason(reason) if applied else ""
-    request = replace(make_request(ids, suite, task, gpus, driver, skip_missing), retry_held=retry_held)
     workspace, reporter = open_workspace(), Reporter(Console(stderr=as_json), "judging again")
     try:
         if applied:

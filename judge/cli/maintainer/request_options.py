@@ -17,6 +17,7 @@ def make_request(
     gpus: str,
     driver: DriverName | None,
     skip_missing: bool,
+    retry_held: bool = False,
 ) -> Request:
     """The request, with its other fields left at their defaults."""
     return Request(
@@ -26,6 +27,7 @@ def make_request(
         gpus=asked_gpus(gpus),
         driver=driver,
         skip_missing=skip_missing,
+        retry_held=retry_held,
     )
 
 

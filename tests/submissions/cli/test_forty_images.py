@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,8 @@ from tests.submissions.cli.test_forty_mistakes import FACTORY, STARTS, V, answer
 
 pytestmark = [pytest.mark.soak, pytest.mark.docker, pytest.mark.timeout(600)]
 LIMITS = Limits(memory_bytes=512 * MIB, startup_s=60, cpus=1)
+LIMITS_OF_PYTORCH = Limits(memory_bytes=2048 * MIB, startup_s=120, cpus=1)
+OLD = "3.8"
 TAG = "lambench-test/mistake:latest"
 BASE = "lambench/calculator"
 LABEL = 'LABEL org.lambench.calculator="calculator:make_calculator"'
@@ -47,6 +50,36 @@ def loading(line: str) -> str:
     return f"def make_calculator():\n    {line}\n"
 
 
+WEIGHTS = """
+import torch
+import torch.serialization
+
+class Network(torch.nn.Linear):
+    pass
+
+torch.save(Network(3, 1), "whole.pt")
+torch.save(Network(3, 1).state_dict(), "state.pt")
+torch.serialization.location_tag = lambda storage: "cuda:0"  # as on a machine with a GPU
+torch.save(torch.ones(3), "of_gpu.pt")
+"""
+LOADS = "import torch\ndef make_calculator():\n    "
+HUB = 'torch.hub.load_state_dict_from_url("https://example.org/weights.pt", model_dir="/tmp")'
+# Of PyTorch itself, on the image of an example that has it.
+OF_PYTORCH = {
+    "weights only": ImageMistake(LOADS + 'torch.load("whole.pt")', (), V.STARTUP_FAILED, "weights_only=False"),
+    "weights of a GPU": ImageMistake(LOADS + 'torch.load("of_gpu.pt")', (), V.STARTUP_FAILED, "map_location"),
+    "a missing key": ImageMistake(
+        LOADS + "torch.nn.Linear(3, 2, False).load_state_dict({})",
+        (),
+        V.STARTUP_FAILED,
+        "The factory raised an error",
+        "Error(s) in loading state_dict",
+    ),
+    "a GPU that is asked for": ImageMistake(
+        LOADS + 'torch.ones(3).to("cuda")', (), V.STARTUP_FAILED, "wants a GPU and was started on the CPU", "CUDA"
+    ),
+    "a hub that cannot be reached": ImageMistake(LOADS + HUB, (), V.STARTUP_FAILED, "needs the network", "URLError"),
+}
 DOWNLOAD = "import urllib.request\n" + loading('urllib.request.urlopen("https://example.org/weights.pt", timeout=20)')
 OF_IMAGES = {
     "no ase": ImageMistake(
@@ -113,23 +146,39 @@ def driver(images: docker.DockerClient) -> Iterator[DockerDriver]:
         yield DockerDriver(RunDir(Path(folder)), cold_start="off")
 
 
-def built(engine: docker.DockerClient, code: str, lines: tuple[str, ...], base: str = BASE) -> str:
-    """The tag of an image with a `calculator.py`, if there is code."""
+def built(
+    engine: docker.DockerClient, code: str, lines: tuple[str, ...], base: str = BASE, python: Path | None = None
+) -> str:
+    """The tag of an image with a `calculator.py`, if there is code.
+
+    Args:
+        python: a folder with another Python, for the folder `python` of the context.
+    """
     copied = ("COPY calculator.py /model/",) if code else ()
     files = {"Dockerfile": "\n".join((f"FROM {base}", "USER root", *lines, *copied)), "calculator.py": code}
+    files["weights.py"] = WEIGHTS
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as archive:
         for name, text in files.items():
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(text.encode()), 0o644
             archive.addfile(entry, io.BytesIO(text.encode()))
+        if python is not None:
+            archive.add(python / "bin", "python/bin")
+            archive.add(python / "lib", "python/lib", filter=_without_packages)
     context.seek(0)
     engine.images.build(fileobj=context, custom_context=True, tag=TAG, rm=True)
     return TAG
 
 
-def refused(driver: DockerDriver, tag: str, verdict: Verdict, sentence: str, error: str) -> None:
-    outcome = run_preflight(driver, driver.resolve(tag), LIMITS, [Question()])
+def _without_packages(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return None if {"site-packages", "test"} & set(entry.name.split("/")) else entry
+
+
+def refused(
+    driver: DockerDriver, tag: str, verdict: Verdict, sentence: str, error: str, limits: Limits = LIMITS
+) -> None:
+    outcome = run_preflight(driver, driver.resolve(tag), limits, [Question()])
     assert (outcome.verdict, outcome.value) == (verdict, None), outcome
     assert sentence in outcome.sentence, outcome
     assert error in outcome.private.split("\n")[0], outcome
@@ -150,6 +199,31 @@ def test_a_fault_of_an_image_gets_the_sentence_that_names_it(
     mistake = OF_IMAGES[name]
     tag = built(images, mistake.code, (LABEL, *mistake.lines))
     refused(driver, tag, mistake.verdict, mistake.sentence, mistake.error)
+
+
+@pytest.mark.parametrize("name", OF_PYTORCH)
+def test_a_fault_of_pytorch_gets_the_sentence_that_names_it(
+    images: docker.DockerClient, driver: DockerDriver, name: str
+) -> None:
+    mistake = OF_PYTORCH[name]
+    lines = (LABEL, "WORKDIR /model", "COPY weights.py /tmp/", "RUN python3 /tmp/weights.py && chmod a+r *.pt")
+    tag = built(images, mistake.code, lines, "lambench/chgnet")
+    refused(driver, tag, mistake.verdict, mistake.sentence, mistake.error, LIMITS_OF_PYTORCH)
+
+
+def test_an_old_python_is_named(images: docker.DockerClient, driver: DockerDriver) -> None:
+    beside = sorted(Path(sys.base_prefix).parent.glob(f"{OLD}.*/bin/python{OLD}"))  # as pyenv installs them
+    if not beside:
+        pytest.skip(f"there is no Python {OLD} beside this one")
+    finds_its_library = "RUN echo /opt/python/lib >/etc/ld.so.conf.d/python.conf && ldconfig"
+    lines = (
+        LABEL,
+        "COPY python /opt/python",
+        finds_its_library,
+        f"""LABEL org.lambench.python='["/opt/python/bin/python{OLD}"]'""",
+    )
+    tag = built(images, FACTORY, lines, python=beside[-1].parents[1])
+    refused(driver, tag, V.STARTUP_FAILED, "Python is too old", f"this is Python {OLD}")
 
 
 @pytest.mark.parametrize("name", OF_CONFIGURATIONS)

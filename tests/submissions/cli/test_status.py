@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -101,6 +103,23 @@ def test_a_request_waits_for_an_intake_then_in_the_queue(status_server: StatusSe
     ]
     status, out, _ = status_server.run("status", "emt")
     assert (status, "waiting (3 in the queue)" in out, "0 of 5 tasks are done" in out) == (0, True, True)
+
+
+def completed(status_server: StatusServer, words: str) -> str:
+    """What a shell is told of the last of `words`."""
+    shell = {"_TYPER_COMPLETE_ARGS": words, "_LAMBENCH_SUBMIT_COMPLETE": "complete_fish"}
+    program = Path(sys.executable).with_name("lambench-submit")
+    env = {**os.environ, **status_server.environment, **shell, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    return subprocess.run([program], env=env, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_shell_completes_what_was_sent_and_asks_no_server(status_server: StatusServer) -> None:
+    status_server.keep(sent_request(), sent_request("other", image_id=""))
+    status_server.statuses = []
+    assert completed(status_server, "lambench-submit status em") == f"{ID}\tEMT\n"
+    assert completed(status_server, "lambench-submit log o").strip() == "other"
+    (status_server.root / "alice.json").write_text("{")
+    assert completed(status_server, "lambench-submit status em").strip() == ""
 
 
 def test_verdicts_scores_and_page(status_server: StatusServer) -> None:
