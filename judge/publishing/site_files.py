@@ -14,7 +14,6 @@ from judge.pages.site import render
 from judge.publishing.folder import publish
 from judge.publishing.site_sources import with_stored
 from judge.ranking.derived_values import DerivedValues
-from judge.ranking.kept_records import KeptRecords
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import load_items, read_board, settled_stamps
 from judge.records.cache_file import CacheFile
@@ -40,7 +39,6 @@ def build_site(
     trusted: Collection[str] | None = None,
     cache: CacheFile | None = None,
     earlier: EarlierPages | None = None,
-    kept: KeptRecords | None = None,
 ) -> list[Path]:
     """The paths of the written files, `index.html` last. The same records give the same bytes.
 
@@ -54,10 +52,9 @@ def build_site(
         trusted: public keys; one of them must have signed each event; None: any key may have.
         cache: of intervals, and of values of single results.
         earlier: the pages of the last build, as far as they may be used again.
-        kept: the records of the last build; the caller closes it.
     """
     derived = DerivedValues(partial(load_items, store), cache, settled_stamps(store) if cache else {})
-    board = read_board(store, suite, on_problem, current, trusted, references, cache, derived, kept)
+    board = read_board(store, suite, on_problem, current, trusted, references, cache, derived)
     keep(board)
     files = site_files(store, board, replace(sources or Sources(), derived=derived), earlier)
     derived.close()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from judge.ranking.derived_values import DerivedValues
 from judge.ranking.interval_cache import IntervalCache
-from judge.ranking.kept_scores import KeptScores, Scores
 from judge.ranking.lambench_scores import corrected_trees, published_release, published_trees
 from judge.ranking.leaderboard import Leaderboard, Row, TakenOut, TaskLine
 from judge.ranking.other_schemes import other_trees
 from judge.ranking.score_inputs import Judged, Results
+from judge.ranking.score_keys import ScoreKeys
 from judge.ranking.score_trees import ScoreTrees, corrected_terms, published_terms
 from judge.ranking.uncertainty import robustness
 from judge.records.decisions import Decisions
@@ -65,11 +64,15 @@ def build_leaderboard(
     judged = Judged(suite, by_unit, load_items, list(problems), derived)
     names = set(references) - kept.keys()  # an author may choose any name for a model: an id is not a name
     compared = {s.id for s in kept.values() if s.id in references or s.card.name in names}
+    lambench, missing_rows, dropped = _lambench_trees(judged, kept, (rules, published), compared)
+    others = other_trees(judged, [kept[id] for id in lambench], rules)
+    trees = {id: scores | others[id] for id, scores in lambench.items()}
+    corrected, as_published = corrected_terms(trees), published_terms(trees)
     cache = cache or IntervalCache()
-    scores, trees, missing_rows = _scored(judged, kept, (rules, published), compared, KeptScores(judged, cache))
+    keys = ScoreKeys(judged, cache.stamps, dropped)
     rows = {}
-    for id, scored in scores.items():
-        row = _row(kept[id], suite, by_unit, scored)
+    for id in trees:
+        row = replace(_row(kept[id], suite, by_unit, corrected[id], as_published[id]), made_from=keys.key(kept[id]))
         rows[id] = replace(row, reference=COMPARED) if id in compared else row
     placed = _placed(rows)
     shown = [line.result for row in placed for line in row.tasks if line.result is not None]
@@ -88,53 +91,11 @@ def build_leaderboard(
     )
 
 
-class _Scored(NamedTuple):
-    """The scores of a submission in both variants; `made_from` as in `Row`."""
-
-    corrected: Mapping[str, Term]
-    as_published: Mapping[str, Term]
-    made_from: str
-
-
-def _scored(
-    judged: Judged,
-    submissions: Mapping[str, Submission],
-    rules: tuple[Release, Release],
-    compared: Collection[str],
-    kept: KeptScores,
-) -> tuple[dict[str, _Scored], dict[str, ScoreTrees], tuple[str, ...]]:
-    """By submission its scores and its trees; and one line for each submission without them.
-
-    Args:
-        rules, compared: as in `_lambench_trees`.
-        kept: the scores of the last build.
-    """
-    keys = {id: kept.key(submission) for id, submission in submissions.items()}
-    known = {id: scores for id, key in keys.items() if (scores := kept.get(key))}
-    lambench, missing_rows, dropped = _lambench_trees(judged, submissions, rules, compared, known)
-    others = other_trees(judged, [submissions[id] for id in lambench if id not in known], rules[0])
-    trees = {id: made | others.get(id, ScoreTrees()) for id, made in lambench.items()}
-    corrected, as_published = corrected_terms(trees), published_terms(trees)
-    faulty = {line.split("/")[1].partition(":")[0] for line in judged.problems if line.startswith("results/")}
-    scored = {}
-    for id, made in list(trees.items()):
-        if id in known:
-            property_error = as_published[id][PROPERTY_ERROR]
-            corrected[id], as_published[id] = dict(known[id].corrected), known[id].published(property_error)
-            trees[id] = known[id].trees
-        elif id not in faulty:  # the next build has to report the problem too
-            kept.put(keys[id], Scores.of(corrected[id], as_published[id], made))
-        made_from = keys[id] and f"{keys[id]} {sorted(dropped.items())}"
-        scored[id] = _Scored(corrected[id], as_published[id], made_from)
-    return scored, trees, missing_rows
-
-
 def _lambench_trees(
     judged: Judged,
     ids: Iterable[str],
     rules: tuple[Release, Release],
     compared: Collection[str],
-    known: Collection[str] = (),
 ) -> tuple[dict[str, ScoreTrees], tuple[str, ...], Mapping[str, str]]:
     """By submission its trees; one line for each submission without trees, also added to `judged.problems`; and the
     domains that are dropped for all, as in `published_trees`.
@@ -144,18 +105,17 @@ def _lambench_trees(
     Args:
         rules: the corrected and the published release.
         compared: the submissions that are compared only.
-        known: the submissions that get only the tree that may depend on others; see `published_trees`.
     """
     release, published = rules
     corrected: dict[str, dict[str, Node]] = {}
     faults: dict[str, str] = {}
     for id in ids:
         try:
-            corrected[id] = {} if id in known else corrected_trees(judged, id, release)
+            corrected[id] = corrected_trees(judged, id, release)
         except ScoringError as error:
             faults[id] = str(error)
     try:
-        as_published, dropped = published_trees(judged, list(corrected), published, release, compared, known)
+        as_published, dropped = published_trees(judged, list(corrected), published, release, compared)
     except ScoringError:  # scored alone, each submission shows whether it is faulty
         for id in list(corrected):
             try:
@@ -163,7 +123,7 @@ def _lambench_trees(
             except ScoringError as error:
                 faults[id] = str(error)
                 del corrected[id]
-        as_published, dropped = published_trees(judged, list(corrected), published, release, compared, known)
+        as_published, dropped = published_trees(judged, list(corrected), published, release, compared)
     missing_rows = tuple(f"{fault}: no row without it: judge rejudge {id}" for id, fault in faults.items())
     judged.problems.extend(missing_rows)
     return {id: ScoreTrees(trees, as_published[id]) for id, trees in corrected.items()}, missing_rows, dropped
@@ -190,10 +150,15 @@ def _taken_out(submissions: Sequence[Submission], decisions_by_id: Mapping[str, 
     return tuple(sorted(taken_out, key=lambda event: (event.when, event.submission.id), reverse=True))
 
 
-def _row(submission: Submission, suite: Suite, results: Results, scored: _Scored) -> Row:
+def _row(
+    submission: Submission,
+    suite: Suite,
+    results: Results,
+    scores: Mapping[str, Term],
+    as_published: Mapping[str, Term],
+) -> Row:
     """The row of one submission, not yet ranked."""
     lines = tuple(TaskLine(task, results.get((submission.id, task.name))) for task in suite.tasks)
     drivers = {line.result.provenance.origin.driver for line in lines if line.result is not None}
     isolated = drivers <= {"docker"} and submission.image.driver == "docker"
-    corrected, as_published, made_from = scored
-    return Row(None, submission, corrected, as_published, lines, isolated, made_from=made_from)
+    return Row(None, submission, scores, as_published, lines, isolated)

@@ -72,7 +72,6 @@ def published_trees(
     release: Release,
     corrected: Release,
     apart: Collection[str] = (),
-    known: Collection[str] = (),
 ) -> tuple[dict[str, dict[str, Node]], Mapping[str, str]]:
     """The scores of each submission as LAMBench would publish them: over what succeeded, without failure costs.
 
@@ -85,7 +84,6 @@ def published_trees(
 
     Args:
         apart: submissions among `keys` whose missing domains are not dropped for the others.
-        known: submissions among `keys` that get the tree of the property error alone, since it may depend on others.
 
     Raises:
         ScoringError: a metric that cannot be scored, naming submission, release, task and field.
@@ -104,10 +102,6 @@ def published_trees(
         dropped = dropped_domains(counted, property_errors)
     trees = {}
     for key in keys:
-        if key in known:
-            tree = property_tree(property_tasks[key], property_errors[key], release.property_error, dropped)
-            trees[key] = {PROPERTY_ERROR: replace(tree, source=tree.source or release.source)}
-            continue
         ff_tasks, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=RunOutcome.FAILED)
         times = {task.name: reader.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
         with _named(key, release):

@@ -8,9 +8,7 @@ from judge.gc_pause import long_lived
 from judge.ranking.build import build_leaderboard
 from judge.ranking.derived_values import DerivedValues
 from judge.ranking.interval_cache import IntervalCache
-from judge.ranking.kept_records import KeptRecords, Records
 from judge.ranking.leaderboard import Leaderboard
-from judge.records.attempts import submission_of
 from judge.records.cache_file import CacheFile
 from judge.records.decisions import Decisions, read_decisions
 from judge.records.items_file import items_path, unpack_items
@@ -31,7 +29,6 @@ def read_board(
     references: Collection[str] = (),
     cache: CacheFile | None = None,
     derived: DerivedValues | None = None,
-    kept: KeptRecords | None = None,
 ) -> Leaderboard:
     """The leaderboard of a suite from all records in the store.
 
@@ -42,11 +39,10 @@ def read_board(
         references: names or ids of submissions that are compared only.
         cache: of intervals.
         derived: values of the store's results; the caller closes it. None: nothing is kept.
-        kept: the records of the last build, likewise.
     """
     intervals = IntervalCache(cache, settled_stamps(store) if cache else {})
     with long_lived():
-        submissions, results, decisions_by_id = _read(store, on_problem, current, trusted, kept)
+        submissions, results, decisions_by_id = _read(store, on_problem, current, trusted)
         board = build_leaderboard(
             suite,
             submissions,
@@ -68,7 +64,6 @@ def _read(
     on_problem: Callable[[str], None],
     current: Container[str] | None,
     trusted: Collection[str] | None,
-    kept: KeptRecords | None,
 ) -> tuple[list[Submission], list[Result], dict[str, Decisions]]:
     """The submissions that can be read with all their results, these results, and the decisions about them.
 
@@ -80,25 +75,17 @@ def _read(
     for key in store.list("submissions/"):
         if not key.endswith("/submission.json"):
             continue
-        records = kept.get(submission_of(key)) if kept else None
-        if records is None:
-            try:
-                records = _read_records(store, key, current, trusted)
-            except StoreError as error:
-                on_problem(error.remedy)
-                continue
-            if kept:
-                kept.put(records)
-        submissions.append(records.submission)
-        decisions_by_id[records.submission.id] = records.decisions
-        results += records.results
+        try:
+            submission = read_record(store, key, Submission)
+            decisions = read_decisions(store, submission.id, trusted)
+            loaded = load_results(store, [submission.id], current, rounds=decisions.rounds)
+        except StoreError as error:
+            on_problem(error.remedy)
+            continue
+        submissions.append(submission)
+        decisions_by_id[submission.id] = decisions
+        results += loaded
     return submissions, results, decisions_by_id
-
-
-def _read_records(store: Store, key: str, current: Container[str] | None, trusted: Collection[str] | None) -> Records:
-    submission = read_record(store, key, Submission)
-    decisions = read_decisions(store, submission.id, trusted)
-    return Records(submission, decisions, tuple(load_results(store, [submission.id], current, rounds=decisions.rounds)))
 
 
 def settled_stamps(store: Store) -> dict[str, str]:

@@ -34,25 +34,16 @@ class StoreSnapshot:
     Args:
         hidden: submissions that are left out.
         listed: the store's records; None: they are listed now.
-        unread: submissions whose records are read when they are first used.
     """
 
     def __init__(
-        self,
-        store: Store,
-        hidden: Collection[str] = frozenset(),
-        listed: Sequence[Stamped] | None = None,
-        unread: Collection[str] = frozenset(),
+        self, store: Store, hidden: Collection[str] = frozenset(), listed: Sequence[Stamped] | None = None
     ) -> None:
         self._store = store
         records = list_records(store) if listed is None else listed
         self._stamped = {each.key: each for each in records if each.key.split("/", 2)[1] not in hidden}
         self._keys = sorted(self._stamped)
-        kept = [
-            key
-            for key in self._keys
-            if not (key.endswith(_ON_DEMAND) or self._is_ended_claim(key) or key.split("/", 2)[1] in unread)
-        ]
+        kept = [key for key in self._keys if not (key.endswith(_ON_DEMAND) or self._is_ended_claim(key))]
         self._free_bytes = KEPT_BYTES
         self._content = dict(self._read_all([kept[i : i + N_PER_TASK] for i in range(0, len(kept), N_PER_TASK)]))
 

@@ -21,7 +21,6 @@ from judge.publishing.build_cache import (
 from judge.publishing.readable_results import ReadableResults
 from judge.publishing.site_files import build_site
 from judge.publishing.site_sources import known_sources
-from judge.ranking.kept_records import KeptRecords
 from judge.ranking.references import unknown_references
 from judge.records.manifest import read_chain
 from judge.records.store_snapshot import StoreSnapshot, list_records
@@ -85,15 +84,13 @@ def write_pages(
         earlier = EarlierPages() if anew else earlier_pages(settings, folder, key.surroundings)
         forget(settings, folder)
         with long_lived():
-            kept = KeptRecords(interval_cache(settings, folder), records, workspace.trusted)
-            snapshot = StoreSnapshot(workspace.store, listed=records, unread=kept.known)
-            problems = tuple(_build(workspace.with_store(snapshot), chosen, folder, earlier, kept))
-            kept.close()
+            snapshot = StoreSnapshot(workspace.store, listed=records)
+            problems = tuple(_build(workspace.with_store(snapshot), chosen, folder, earlier))
         remember(settings, folder, key, problems, earlier.drawn)
     return problems
 
 
-def _build(workspace: Workspace, suite: Suite, folder: Path, earlier: EarlierPages, kept: KeptRecords) -> list[str]:
+def _build(workspace: Workspace, suite: Suite, folder: Path, earlier: EarlierPages) -> list[str]:
     """Writes all pages into `folder`; a line for each record that was left out."""
     settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
     chain = read_chain(store, trusted)
@@ -101,9 +98,7 @@ def _build(workspace: Workspace, suite: Suite, folder: Path, earlier: EarlierPag
     sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
     current = ReadableResults(workspace, suite)
     cache = interval_cache(settings, folder)
-    build_site(
-        store, suite, folder, problems.append, current, sources, settings.references, trusted, cache, earlier, kept
-    )
+    build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted, cache, earlier)
     return problems
 
 
