@@ -1,108 +1,31 @@
 """The ranking of a choice: models by their errors in some tasks, over items with chosen elements and structures.
 
 The input is sums of errors over groups of items. No item is in two groups. `templates/js/chooser_rank.js` computes the
-same in the browser. For a model and a column (a metric of a task), over the groups that fit the choice:
-
-    R = Σ s / Σ d                    s: its errors, or squared errors, failures at their cost;  d: those of the trivial
-                                     model, or the number of components if its errors are not known by item
-    error = factor × R, or factor × √R for a root mean square;  between `floor` and 1
-    var R = n / (n − 1) × Σₖ (sₖ − R dₖ)² / (Σ d)²                     over the n clusters k of correlated items
-
-By the delta method the standard deviation of the error is sd = error × √var R / R, half of it under a root, and 0 at
-the ends. Columns of a task count the same, and so do tasks. Errors of one task are taken as fully correlated and those
-of different tasks as independent:
+same in the browser. `scoring.choice_errors` has the error of a model in a column (a metric of a task) with its standard
+deviation sd. Columns of a task count the same, and so do tasks. Errors of one task are taken as fully correlated and
+those of different tasks as independent:
 
     score = mean over tasks of the mean over columns of the error
     sd² = Σ over tasks of (mean over columns of sd)² / (number of tasks)²
     95 % interval = score ± 1.96 sd, within 0 and 1
 
-A model is tied with the first one if 0 is in the interval of their difference, ± 1.96 √(sd² + sd₁²). Models share the
-items, so their errors are correlated, and this interval is rather too wide.
+A model is tied with the first one if 0 is in the interval of their difference, ± 1.96 sd of the difference, which is
+added up in the same way from the columns.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from scoring.choice_errors import ColumnError, column_error, difference_deviation
+from scoring.choice_sums import ErrorColumn, SumGroup, TaskSums
 
 Z = 1.959963984540054  # of a normal distribution, two-sided 95 %
 
-
-@dataclass(frozen=True)
-class SumGroup:
-    """A group of items, with the sums that all models share.
-
-    Args:
-        n_clusters: of correlated items.
-        trivial: Σ d.
-        trivial_squares: Σₖ dₖ² over clusters.
-    """
-
-    elements: tuple[str, ...]
-    classes: tuple[str, ...]
-    n_items: int
-    n_clusters: int
-    trivial: float
-    trivial_squares: float
-
-
-@dataclass(frozen=True)
-class ReferenceSums:
-    """The groups by one label set.
-
-    Args:
-        factor: of the ratio: 1 if `trivial` are the trivial model's errors, else what divides by its error.
-        floor: the least error that counts.
-    """
-
-    groups: tuple[SumGroup, ...]
-    factor: float = 1.0
-    floor: float = 0.0
-
-
-@dataclass(frozen=True)
-class ModelSums:
-    """The sums of a model by group; r = s / d of the group.
-
-    Args:
-        reference: index in `ErrorColumn.references`.
-        errors: Σ s.
-        spreads: Σₖ (sₖ − r dₖ)².
-        slopes: Σₖ (sₖ − r dₖ) dₖ.
-        failed: number of failed items.
-    """
-
-    reference: int
-    errors: tuple[float, ...]
-    spreads: tuple[float, ...]
-    slopes: tuple[float, ...]
-    failed: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class ErrorColumn:
-    """A metric of a task.
-
-    Args:
-        needs: what a reader may need it for.
-        root: whether the metric is a root mean square.
-        models: by submission; a model without sums has failed, and counts 1.
-    """
-
-    metric: str
-    needs: tuple[str, ...]
-    root: bool
-    references: tuple[ReferenceSums, ...]
-    models: Mapping[str, ModelSums]
-
-
-@dataclass(frozen=True)
-class TaskSums:
-    """A task with its columns."""
-
-    task: str
-    columns: tuple[ErrorColumn, ...]
+NEAR = 0.1
+"""Runs cover a temperature that is within this share of it."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +36,15 @@ class Choice:
         elements: a group fits if all its elements are among these.
         classes: a group fits if all its classes are among these.
         needs: a column fits if it has one of these.
+        temperature_k: a task fits if it runs dynamics within 10 % of it [K].
+        length_ns: a task fits if it runs dynamics at least as long [ns].
     """
 
     elements: frozenset[str] = frozenset()
     classes: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
+    temperature_k: float | None = None
+    length_ns: float | None = None
 
 
 @dataclass(frozen=True)
@@ -144,12 +71,12 @@ class ModelInChoice:
 
 
 @dataclass(frozen=True)
-class _Error:
-    value: float
-    deviation: float | None
-    n_items: int = 0
-    n_failed: int = 0
-    measured: bool = False
+class _Scored:
+    """A model with its errors by task and column."""
+
+    model: str
+    score: float
+    errors: Sequence[Sequence[ColumnError]]
 
 
 def fits(group: SumGroup, choice: Choice) -> bool:
@@ -160,12 +87,26 @@ def fits(group: SumGroup, choice: Choice) -> bool:
     )
 
 
+def covers(task: TaskSums, choice: Choice) -> bool:
+    """Whether a task runs at the temperature and for the time of a choice, if it states any."""
+    t, length = choice.temperature_k, choice.length_ns
+    if t is None and length is None:
+        return True
+    if task.runs is None or (length is not None and task.runs.length_ns < length):
+        return False
+    if t is None:
+        return True
+    low, high = task.runs.temperatures_k or (math.inf, -math.inf)
+    return low - NEAR * t <= t <= high + NEAR * t
+
+
 def columns_of_choice(task: TaskSums, choice: Choice) -> list[ErrorColumn]:
     """The columns of a task that a choice rests on."""
     return [
         column
         for column in task.columns
-        if (not choice.needs or not choice.needs.isdisjoint(column.needs))
+        if covers(task, choice)
+        and (not choice.needs or not choice.needs.isdisjoint(column.needs))
         and any(fits(group, choice) for reference in column.references for group in reference.groups)
     ]
 
@@ -186,60 +127,42 @@ def ranking_of_choice(tasks: Sequence[TaskSums], models: Iterable[str], choice: 
     """The models with errors in a task of the choice, best first; equal scores are ordered by the id of the model."""
     chosen = [columns for task in tasks if (columns := columns_of_choice(task, choice))]
     scored = [_scored(model, chosen, choice) for model in models]
-    placed = sorted((model for model in scored if model.n_tasks), key=lambda model: (model.score, model.model))
-    return [_with_tie(model, placed[0]) for model in placed]
+    measured = [each for each in scored if any(e.reference is not None for task in each.errors for e in task)]
+    placed = sorted(measured, key=lambda each: (each.score, each.model))
+    return [_ranked(each, placed[0]) for each in placed]
 
 
-def _scored(model: str, chosen: Sequence[Sequence[ErrorColumn]], choice: Choice) -> ModelInChoice:
-    score, variance, known = 0.0, 0.0, True
-    n_tasks = n_items = n_failed = 0
-    for columns in chosen:
-        errors = [_error(column, model, choice) for column in columns]
-        score += sum(error.value for error in errors) / len(errors)
-        deviations = [error.deviation for error in errors if error.deviation is not None]
-        known = known and len(deviations) == len(errors)
-        variance += (sum(deviations) / len(errors)) ** 2
-        n_tasks += any(error.measured for error in errors)
-        largest = max(errors, key=lambda error: error.n_items)
-        n_items, n_failed = n_items + largest.n_items, n_failed + largest.n_failed
-    score /= max(len(chosen), 1)
-    deviation = math.sqrt(variance) / len(chosen) if known and chosen else None
-    low = None if deviation is None else max(score - Z * deviation, 0.0)
-    high = None if deviation is None else min(score + Z * deviation, 1.0)
-    return ModelInChoice(model, score, deviation, low, high, None, n_tasks, n_items, n_failed)
+def _scored(model: str, chosen: Sequence[Sequence[ErrorColumn]], choice: Choice) -> _Scored:
+    errors = [[column_error(column, model, lambda group: fits(group, choice)) for column in task] for task in chosen]
+    total = sum(sum(error.value for error in task) / len(task) for task in errors)
+    return _Scored(model, total / max(len(errors), 1), errors)
 
 
-def _error(column: ErrorColumn, model: str, choice: Choice) -> _Error:
-    """The error of a model in a column; 1 if it has none."""
-    sums = column.models.get(model)
-    reference = column.references[sums.reference] if sums else ReferenceSums(())
-    chosen = [g for g, group in enumerate(reference.groups) if fits(group, choice)]
-    if sums is None or not chosen:
-        return _Error(1.0, 0.0)
-    groups = reference.groups
-    s, d = sum(sums.errors[g] for g in chosen), sum(groups[g].trivial for g in chosen)
-    n_items, n_failed = sum(groups[g].n_items for g in chosen), sum(sums.failed[g] for g in chosen)
-    if d <= 0:
-        return _Error(1.0 if s > 0 else reference.floor, 0.0, n_items, n_failed, True)
-    ratio = s / d
-    error = reference.factor * (math.sqrt(ratio) if column.root else ratio)
-    n = sum(groups[g].n_clusters for g in chosen)
-    deviation: float | None = None
-    if not reference.floor < error < 1:
-        deviation = 0.0
-    elif n > 1:
-        residual = 0.0
-        for g in chosen:
-            shift = (sums.errors[g] / groups[g].trivial if groups[g].trivial > 0 else ratio) - ratio
-            residual += sums.spreads[g] + 2 * shift * sums.slopes[g] + shift * shift * groups[g].trivial_squares
-        spread = math.sqrt(max(residual, 0.0) * n / (n - 1)) / d
-        deviation = error * spread / ratio * (0.5 if column.root else 1.0)
-    return _Error(max(min(error, 1.0), reference.floor), deviation, n_items, n_failed, True)
+def _ranked(each: _Scored, first: _Scored) -> ModelInChoice:
+    deviation = _deviation([[error.deviation for error in task] for task in each.errors])
+    of_difference = _deviation(
+        [list(map(difference_deviation, *of_task)) for of_task in zip(each.errors, first.errors, strict=True)]
+    )
+    largest = [max(task, key=lambda error: error.n_items) for task in each.errors]
+    return ModelInChoice(
+        each.model,
+        each.score,
+        deviation,
+        None if deviation is None else max(each.score - Z * deviation, 0.0),
+        None if deviation is None else min(each.score + Z * deviation, 1.0),
+        None if of_difference is None else each.score - first.score <= Z * of_difference,
+        sum(any(error.reference is not None for error in task) for task in each.errors),
+        sum(error.n_items for error in largest),
+        sum(error.n_failed for error in largest),
+    )
 
 
-def _with_tie(model: ModelInChoice, first: ModelInChoice) -> ModelInChoice:
-    tied = None
-    if model.deviation is not None and first.deviation is not None:
-        half = Z * math.sqrt(model.deviation * model.deviation + first.deviation * first.deviation)
-        tied = model.score - first.score <= half
-    return ModelInChoice(**{**vars(model), "tied": tied})
+def _deviation(tasks: Sequence[Sequence[float | None]]) -> float | None:
+    """The deviation of a mean over tasks of a mean over columns; None if that of a column is not known."""
+    variance = 0.0
+    for deviations in tasks:
+        known = [each for each in deviations if each is not None]
+        if len(known) < len(deviations):
+            return None
+        variance += (sum(known) / len(known)) ** 2
+    return math.sqrt(variance) / len(tasks)

@@ -4,13 +4,22 @@ The items of a task are divided by their elements and class. No item is in two g
 any groups. Of a hidden data set, each group has `LEAST_ITEMS` items or more: smaller ones are merged with the group
 whose elements differ least.
 
-Other sums of the same errors are public too: over all items, over those with an element, and over those of a group of
-the table (`redaction.public_parts`). From a sum or a difference of two of these a reader can subtract sums of any
-groups. So groups are merged until what is left of it concerns no item or at least `LEAST_ITEMS`. A combination that
-concerns fewer even without any group is not caused by them, and is left alone.
+Other sums of the same errors are public too: over all items, and over those of an element or a group of the table
+(`redaction.public_parts`). A reader may combine any of these with any sums of groups. So groups are merged until this
+holds. The items are dealt to `LEAST_ITEMS` hands, and on each hand, every combination of all sums that vanishes there
+is one of the other sums alone.
 
-Everything here follows from the data set alone. So the groups of all models are the same, and they do not change when
-a model is added.
+Then no combination concerns fewer than `LEAST_ITEMS` items because of the groups. For such a combination misses at
+least one hand, since no item is in two hands. It vanishes on that hand, so a reader can compute it from the other sums
+alone. One group of all items always satisfies the condition: its sum is the metric, which is public.
+
+Nothing more is published than that one group
+
+- if a public part cannot be found among the items;
+- if another data set has an item in common with this one (`shared_items`): its sums may be over the same errors.
+
+Everything here follows from the data set and the names of its parts. So the groups of all models are the same, and they
+do not change when a model is added.
 """
 
 from __future__ import annotations
@@ -21,13 +30,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judge.disclosure.redaction import LEAST_ITEMS
+from judge.disclosure.redaction import LEAST_ITEMS, public_parts
 from judge.ranking.item_makeup import Makeup, StructureClass
+from judge.records.records import Result
+from tasks.metrics.metric import MetricPart
 from tasks.structures.frames import Bool, Float, Int
 
 MOST_GROUPS, MOST_HIDDEN_GROUPS = 60, 20
 """More groups would make the file large; a model could encode data in many sums over hidden items."""
 
+ZERO = 1e-7
+"""Of values that rounding leaves in place of zeros; the matrices have entries 0 and 1."""
 
 OTHER = "other"
 """Stands for elements and classes of fewer than `LEAST_ITEMS` items of a hidden group: their names would reveal items.
@@ -56,7 +69,13 @@ class ChoiceGroups(NamedTuple):
 
 
 def choice_groups(
-    makeups: Sequence[Makeup], table_groups: Sequence[str], takes_part: Bool, *, hidden: bool
+    makeups: Sequence[Makeup],
+    table_groups: Sequence[str],
+    takes_part: Bool,
+    parts: Sequence[MetricPart] = (),
+    *,
+    hidden: bool,
+    shared: bool = False,
 ) -> ChoiceGroups:
     """The groups of k items; none if a hidden data set has fewer than `LEAST_ITEMS` items that take part.
 
@@ -64,6 +83,8 @@ def choice_groups(
         makeups: (k,) of the items.
         table_groups: (k,) under which the items are reported elsewhere.
         takes_part: (k,) whether an item has the error that is summed.
+        parts: of the metric that are public elsewhere; read of a hidden data set alone.
+        shared: whether sums of another data set may be over the same items.
     """
     chosen = np.flatnonzero(takes_part).tolist()
     labels = np.full(len(makeups), -1, np.int64)
@@ -75,13 +96,13 @@ def choice_groups(
     merging = _Merging(cells, np.bincount(index, minlength=len(cells)))
     merging.until(LEAST_ITEMS if hidden else 1, MOST_HIDDEN_GROUPS if hidden else MOST_GROUPS)
     if hidden:
-        parts = _parts([makeups[i] for i in chosen], [table_groups[i] for i in chosen])
-        while (revealing := _revealing(merging.members, index, parts)) is not None:
-            merging.merge(revealing)
-    number_of = np.zeros(len(cells), np.int64)
-    for number, group in enumerate(merging.members):
-        number_of[group] = number
-    labels[chosen] = number_of[index]
+        others = _public_elsewhere([makeups[i] for i in chosen], [table_groups[i] for i in chosen], parts)
+        if shared or others is None:
+            merging.until(LEAST_ITEMS, 1)
+        else:
+            while (revealing := _revealing(merging.numbers[index], others)) is not None:
+                merging.merge(revealing)
+    labels[chosen] = merging.numbers[index]
     return ChoiceGroups(labels, tuple(merging.groups(LEAST_ITEMS if hidden else 1)))
 
 
@@ -120,6 +141,14 @@ class _Merging:
             np.delete(array, gone, axis=0) for array in (self._elements, self._classes, self._sizes)
         )
 
+    @property
+    def numbers(self) -> Int:
+        """(c,) the number of the group of each cell."""
+        numbers = np.zeros(len(self._cells), np.int64)
+        for number, group in enumerate(self.members):
+            numbers[group] = number
+        return numbers
+
     def groups(self, least: int) -> Iterator[ChoiceGroup]:
         """The groups; elements and classes of fewer than `least` of their items are `OTHER`."""
         for group in self.members:
@@ -139,51 +168,68 @@ def _named(counts: Counter[str], least: int) -> tuple[str, ...]:
     return (*names, OTHER) if len(names) < len(counts) else tuple(names)
 
 
-def _parts(makeups: Sequence[Makeup], table_groups: Sequence[str]) -> Float:
-    """(k, p) 1 where an item is in a part of another breakdown that may be public, by element or group."""
-    elements = sorted({symbol for makeup in makeups for symbol in makeup.elements})
-    by_element = [[symbol in makeup.elements for symbol in elements] for makeup in makeups]
-    by_group = [[name == group for name in sorted(set(table_groups))] for group in table_groups]
-    parts = np.concatenate([np.array(by_element), np.array(by_group)], axis=1)
-    return np.unique(parts[:, parts.sum(axis=0) >= LEAST_ITEMS], axis=1).astype(np.float64)
+def parts_of_metric(result: Result, metric: str) -> tuple[MetricPart, ...]:
+    """The public parts of a metric of a hidden data set, and the metrics `<metric>:<group>`, which are over a group."""
+    own = [part for part in result.parts if part.metric == metric]
+    of_groups = [
+        MetricPart("group", name.removeprefix(f"{metric}:"), metric, each.value, each.unit, each.n_items)
+        for name, each in sorted(result.metrics.items())
+        if name.startswith(f"{metric}:")
+    ]
+    return (*public_parts(own, result.metrics, hidden=True), *of_groups)
 
 
-def _revealing(groups: Sequence[Sequence[int]], index: Int, parts: Float) -> int | None:
-    """The number of the smallest group that has to be merged, because its sum helps to reveal few items; None: none.
+def _public_elsewhere(
+    makeups: Sequence[Makeup], table_groups: Sequence[str], parts: Sequence[MetricPart]
+) -> Bool | None:
+    """(k, 1 + p) whether an item is in each sum that is public elsewhere: over all k items, and over p parts.
+
+    None if a part is not over the items that its name tells.
+    """
+    columns = [np.ones(len(makeups), np.bool_)]
+    for part in parts:
+        if part.by == "group":
+            members = [group == part.name for group in table_groups]
+        else:
+            members = [part.by == "element" and part.name in makeup.elements for makeup in makeups]
+        if sum(members) != part.n_items:
+            return None
+        columns.append(np.array(members))
+    return np.stack(columns, axis=1)
+
+
+def _revealing(labels: Int, others: Bool) -> int | None:
+    """The number of a group that has to be merged, by the condition at the top; None if it holds.
+
+    Items of one group and the same other sums are alike in all combinations, and stand in one row of the matrices.
 
     Args:
-        index: (k,) the cell of each item.
+        labels: (k,) the group of each item.
+        others: (k, q) as of `_public_elsewhere`.
     """
-    if not parts.shape[1]:
-        return None
-    chosen = [np.isin(index, group) for group in groups]
-    sizes = np.array([members.sum() for members in chosen])
-    together = np.array([parts[members].T @ parts[members] for members in chosen]).reshape(
-        len(chosen), *[parts.shape[1]] * 2
-    )
-    rest = _left_over(sizes, together)
-    whole = _left_over(sizes.sum()[None], together.sum(axis=0)[None])[:, 0]
-    left = rest.sum(axis=1)
-    bad = np.flatnonzero((left > 0) & (left < LEAST_ITEMS) & ~((whole > 0) & (whole < LEAST_ITEMS)))
-    if not bad.size:
-        return None
-    partial = np.flatnonzero(rest[bad[0]] > 0)
-    return int(partial[sizes[partial].argmin()])
+    _, signature = np.unique(np.packbits(others, axis=1), axis=0, return_inverse=True)
+    code = labels * (signature.max() + 1) + signature.ravel()
+    _, first, n_items = np.unique(code, return_index=True, return_counts=True)
+    group, elsewhere = labels[first], others[first].astype(np.float64)
+    everything = np.concatenate([elsewhere, np.eye(labels.max() + 1)[group]], axis=1)
+    starts = np.cumsum(n_items) - n_items
+    for hand in range(LEAST_ITEMS):
+        dealt = (hand - starts) % LEAST_ITEMS < n_items
+        vanishing = _vanishing(everything, dealt)
+        if np.linalg.matrix_rank(vanishing, ZERO) > np.linalg.matrix_rank(_vanishing(elsewhere, dealt), ZERO):
+            left = np.unique(group[np.abs(vanishing).max(axis=1) > ZERO])
+            sizes = np.bincount(labels)
+            return int(left[sizes[left].argmin()])
+    return None
 
 
-def _left_over(sizes: Int, together: Float) -> Float:
-    """(v, g) of each part, and of each sum and difference of two: how many items of each group a reader cannot remove
-    by subtracting a multiple of the group's sum.
+def _vanishing(sums: Float, dealt: Bool) -> Float:
+    """(r, z) combinations of the columns of `sums` (r, c) that are 0 in the rows that are `dealt`, and span all these.
 
     Args:
-        sizes: (g,) of the groups.
-        together: (g, p, p) how many items of a group are in both parts; on the diagonal, in one part.
+        dealt: (r,)
     """
-    one, two = (np.expand_dims(np.diagonal(together, axis1=1, axis2=2), axis) for axis in (2, 1))
-    total = sizes[:, None, None]
-    neither, either = total - one - two + together, one + two - 2 * together
-    alone = np.minimum(one, total - one)[..., 0]
-    summed = total - np.maximum(together, np.maximum(either, neither))
-    subtracted = total - np.maximum(neither + together, np.maximum(one - together, two - together))
-    n = len(sizes)
-    return np.concatenate([alone, summed.reshape(n, -1), subtracted.reshape(n, -1)], axis=1).T
+    triangle = np.linalg.qr(sums[dealt], mode="r")
+    _, values, directions = np.linalg.svd(triangle)
+    spanning: Float = sums @ directions[int((values > ZERO).sum()) :].T
+    return spanning if spanning.shape[1] else np.zeros((len(sums), 1))

@@ -1,6 +1,7 @@
 """Public error sums by disjoint groups of items: pure functions from sums to what `scoring.choice` ranks.
 
-`judge.disclosure.choice_groups` makes the groups. Sums over hidden items have two digits, like parts of a metric.
+`judge.disclosure.choice_groups` makes the groups. Sums over hidden items have two digits, like parts of a metric, and
+their blocks, which may be of few items, are not public.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from typing import NamedTuple
 from judge.disclosure.choice_groups import ChoiceGroup
 from judge.disclosure.redaction import SCORE_DIGITS, TIME_DIGITS, rounded
 from judge.ranking.error_sums import ErrorSums
-from scoring.choice import ErrorColumn, ModelSums, ReferenceSums, SumGroup
+from scoring.choice_sums import ErrorColumn, ModelSums, ReferenceSums, SumGroup
 from tasks.structures.frames import Float
+
+BLOCK_DIGITS = 4
+"""Blocks serve intervals alone."""
 
 
 class PublicSums(NamedTuple):
@@ -43,13 +47,16 @@ def public_reference(groups: tuple[ChoiceGroup, ...], sums: ErrorSums, *, hidden
             for group, n, of_trivial, square in columns
         ),
         rounded(sums.factor, SCORE_DIGITS),
+        block_groups=() if hidden else tuple(sums.block_groups.tolist()),
+        block_trivial=_blocks(sums.block_trivial, hidden),
     )
 
 
 def public_model(sums: ErrorSums, *, hidden: bool) -> ModelSums:
     """The sums of a model."""
     errors, spreads, slopes = (_cut(values, hidden) for values in (sums.errors, sums.spreads, sums.slopes))
-    return ModelSums(0, errors, spreads, slopes, tuple(sums.failed.tolist()))
+    blocks = _blocks(sums.block_errors, hidden)
+    return ModelSums(0, errors, spreads, slopes, tuple(sums.failed.tolist()), blocks)
 
 
 def public_column(metric: str, results: Mapping[str, PublicSums], *, hidden: bool) -> ErrorColumn | None:
@@ -68,8 +75,7 @@ def public_column(metric: str, results: Mapping[str, PublicSums], *, hidden: boo
         key = each.key, rounded(each.floor, SCORE_DIGITS)
         if key not in references:
             references[key], numbers[key] = replace(each.reference, floor=key[1]), len(numbers)
-        model = each.model
-        models[id] = ModelSums(numbers[key], model.errors, model.spreads, model.slopes, model.failed)
+        models[id] = replace(each.model, reference=numbers[key])
     if not models or (hidden and len({_items(reference) for reference in references.values()}) > 1):
         return None
     root = next(iter(results.values())).root
@@ -78,6 +84,10 @@ def public_column(metric: str, results: Mapping[str, PublicSums], *, hidden: boo
 
 def _items(reference: ReferenceSums) -> tuple[object, ...]:
     return tuple((group.elements, group.classes, group.n_items) for group in reference.groups)
+
+
+def _blocks(values: Float, hidden: bool) -> tuple[float, ...]:
+    return () if hidden else tuple(rounded(value, BLOCK_DIGITS) for value in values.tolist())
 
 
 def _cut(values: Float, hidden: bool) -> tuple[float, ...]:

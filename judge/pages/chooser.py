@@ -16,13 +16,14 @@ from urllib.parse import urlencode
 
 from pydantic import TypeAdapter
 
-from judge.ranking.item_makeup import StructureClass
+from judge.ranking.item_makeup import INCLUDED, StructureClass
 from judge.ranking.leaderboard import Row, TaskLine
 from judge.view import formatting
 from judge.view.assets import hashed
 from judge.view.leaderboard_export import task_page
 from judge.view.page_context import Frame
-from scoring.choice import Choice, SumGroup, TaskSums, columns_of_choice, fits
+from scoring.choice import Choice, columns_of_choice, fits
+from scoring.choice_sums import SumGroup, TaskSums
 from scoring.intervals import MIN_INDEPENDENT
 from tasks.datasets.card import Card
 from tasks.kind import DatasetPart, ScoreFamily
@@ -53,6 +54,7 @@ LABELS: Mapping[Need, str] = {
     Need.PHONONS: "phonons",
     Need.DYNAMICS: "long MD",
 }
+CLASS_LABELS = {each: each.value for each in StructureClass} | {StructureClass.DRUG_LIKE: "drug-like molecule"}
 _WORDS = {
     Need.BARRIERS: re.compile(r"barriers?\b|transition state|nudged", re.IGNORECASE),
     Need.CONFORMERS: re.compile(r"conform|torsion|dihedral|rotor", re.IGNORECASE),
@@ -75,12 +77,15 @@ class Chooser(NamedTuple):
 
     Args:
         path: of the file with the list of tasks, models and speeds.
+        classes: of structures, with their labels.
+        has_runs: whether a task runs dynamics.
         files: content by path.
     """
 
     path: str
     needs: tuple[tuple[str, str], ...]
-    classes: tuple[str, ...]
+    classes: tuple[tuple[str, str], ...]
+    has_runs: bool
     hardware: tuple[str, ...]
     presets: tuple[ChoicePreset, ...]
     files: dict[str, bytes]
@@ -106,15 +111,17 @@ def chooser(frame: Frame) -> Chooser | None:
         "models": [{"id": row.submission.id, "name": _name(row), "page": row.page} for row in rows],
         "speeds": speeds,
         "min_independent": MIN_INDEPENDENT,
+        "included": {each: sorted(included) for each, included in INCLUDED.items()},
     }
     index = _json(listed)
     path = hashed(FILE, index)
     needs = [need for need in Need if any(need in column.needs for each in shown for column in each.columns)]
-    classes = [c for c in StructureClass if any(c in group.classes for group in _groups(shown))]
+    classes = [c for c in StructureClass if any(not INCLUDED[c].isdisjoint(g.classes) for g in _groups(shown))]
     return Chooser(
         path,
         tuple((need, LABELS[need]) for need in needs),
-        tuple(classes),
+        tuple((each, CLASS_LABELS[each]) for each in classes),
+        any(each.runs for each in shown),
         tuple(sorted({speed["hardware"] for speed in speeds})),
         tuple(_presets(shown)),
         {path: index, **files},
@@ -124,7 +131,7 @@ def chooser(frame: Frame) -> Chooser | None:
 def _with_needs(sums: TaskSums, task: Task, frame: Frame) -> TaskSums:
     card = frame.sources.cards.get(task.dataset)
     columns = [replace(column, needs=needs_of(task, column.metric, card)) for column in sums.columns]
-    return TaskSums(sums.task, tuple(columns))
+    return replace(sums, columns=tuple(columns))
 
 
 def needs_of(task: Task, metric: str, card: Card | None) -> tuple[Need, ...]:
@@ -132,7 +139,7 @@ def needs_of(task: Task, metric: str, card: Card | None) -> tuple[Need, ...]:
     traits = task.traits
     if traits.score is ScoreFamily.FORCE_FIELD:
         return (Need.ENERGIES if metric.startswith("energy") else Need.FORCES,)
-    if traits.measures is DatasetPart.SYSTEMS:
+    if traits.measures is DatasetPart.SYSTEMS or traits.score is ScoreFamily.INSTABILITY:
         return (Need.DYNAMICS,)
     if _WORDS[Need.PHONONS].search(f"{traits.title} {traits.about}"):
         return (Need.PHONONS,)
@@ -161,6 +168,7 @@ def _presets(tasks: Sequence[TaskSums]) -> list[ChoicePreset]:
     candidates = [
         ("Barriers on surfaces", Need.BARRIERS, StructureClass.SURFACE, frozenset()),
         (liquid, Need.DYNAMICS, StructureClass.LIQUID, molten),
+        ("Conformers of drug-like molecules", Need.CONFORMERS, StructureClass.DRUG_LIKE, frozenset()),
         ("Conformers of molecules", Need.CONFORMERS, StructureClass.MOLECULE, frozenset()),
         ("Barriers of molecules", Need.BARRIERS, StructureClass.MOLECULE, frozenset()),
         ("Phonons of crystals", Need.PHONONS, StructureClass.CRYSTAL, frozenset()),
@@ -169,7 +177,7 @@ def _presets(tasks: Sequence[TaskSums]) -> list[ChoicePreset]:
     ]
     presets = []
     for label, need, structure, elements in candidates:
-        choice = Choice(frozenset(elements), frozenset({structure}), frozenset({need}))
+        choice = Choice(elements, frozenset(INCLUDED[structure]), frozenset({need}))
         if any(columns_of_choice(task, choice) for task in tasks):
             stated = {"for.elements": " ".join(sorted(elements)), "for.class": structure, "for.need": need}
             presets.append(ChoicePreset(label, "?" + urlencode(sorted((k, str(v)) for k, v in stated.items() if v))))
@@ -208,6 +216,7 @@ def _entry(sums: TaskSums, task: Task, path: str) -> dict[str, Any]:
         "page": task_page(task.name),
         "file": path,
         "needs": sorted({need for column in sums.columns for need in column.needs}),
+        "runs": None if sums.runs is None else vars(sums.runs),
         "classes": sorted({structure for group in groups for structure in group.classes}),
         "columns": {column.metric: formatting.metric_label(column.metric) for column in sums.columns},
     }

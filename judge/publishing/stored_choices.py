@@ -16,28 +16,35 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from judge.config import JudgeSettings
-from judge.disclosure.choice_groups import ChoiceGroups, choice_groups
+from judge.disclosure.choice_groups import ChoiceGroups, choice_groups, parts_of_metric
 from judge.disclosure.public_choices import PublicSums, public_column, public_model, public_reference
 from judge.disclosure.public_curves import is_hidden
+from judge.disclosure.shared_items import item_fingerprints, sharing
 from judge.publishing.build_cache import code_digest
+from judge.ranking.energy_drifts import DRIFT, drift_decades
 from judge.ranking.error_sums import error_sums
 from judge.ranking.interval_cache import IntervalCache, key_of
 from judge.ranking.item_makeup import Makeup, makeup_of, makeups
 from judge.ranking.leaderboard import Leaderboard, TaskLine
 from judge.ranking.load import items_key, load_items
+from judge.ranking.run_conditions import run_conditions
 from judge.records.cache_file import CacheFile
 from judge.records.items_file import result_path
 from judge.records.records import Result
 from judge.view.sources import Sources
-from scoring.choice import ModelSums, ReferenceSums, TaskSums
-from scoring.names import FORCE_FIELD, PROPERTY_ERROR
+from scoring.choice_sums import ModelSums, ReferenceSums, TaskSums
+from scoring.lambench.instability import Decades
+from scoring.names import FORCE_FIELD, INSTABILITY, PROPERTY_ERROR
 from submissions.store.interface import Store
 from tasks.datasets.card import DatasetError
-from tasks.datasets.dataset import load_dataset
+from tasks.datasets.dataset import load_dataset, load_structures
+from tasks.dynamics.simulate import DynamicsSettings
+from tasks.kind import ScoreFamily
 from tasks.kinds.registry import KINDS
-from tasks.metrics.contributions import Contributing
+from tasks.metrics.contributions import Contributing, Contribution
 from tasks.metrics.measurement import Items
-from tasks.structures.frames import Bool
+from tasks.metrics.metric import Metric, MetricPart
+from tasks.structures.frames import Bool, Float
 from tasks.suites.suite import Suite, Task
 
 _REFERENCE = TypeAdapter(ReferenceSums)
@@ -84,14 +91,16 @@ class StoredChoices:
         lines = {row.submission.id: row.tasks[index] for row in self.board.rows}
         metrics = [metric for name, metric in self._floors if name == task.name]
         card = self.sources.cards.get(task.dataset)
-        if not metrics or card is None or self.sources.data is None or not isinstance(KINDS[task.kind], Contributing):
+        if not metrics or card is None or self.sources.data is None:
             return TaskSums(task.name, ())
-        reader = _TaskReader(self, task, self.sources.data / task.dataset, dict(sorted(card.sha256.items())))
-        judged = {id: line for id, line in lines.items() if line.ok and _is_of(line)}
         hidden = any(is_hidden(line, self.sources.public) for line in lines.values())
+        shared = hidden and task.name in self._sharing(task.kind)
+        reader = _TaskReader(self, task, self.sources.data / task.dataset, dict(sorted(card.sha256.items())), shared)
+        judged = {id: line for id, line in lines.items() if line.ok and _is_of(line)}
         floors = [self._floors[task.name, name] for name in metrics]
         stamps = {id: reader.stamps(line) for id, line in judged.items()}
-        key = key_of("choice task", task.domain, reader.hashes, hidden, metrics, floors, sorted(stamps.items()))
+        stated = task.domain, task.parameters.model_dump(mode="json")
+        key = key_of("choice task", stated, reader.hashes, hidden, shared, metrics, floors, sorted(stamps.items()))
         if all(stamps.values()) and (entry := self.cache.get(key)):
             kept = json.loads(entry)
             if all(self.cache.get(used) for used in kept["made_from"]):  # those that are used stay in the cache
@@ -110,7 +119,37 @@ class StoredChoices:
             public_column(name, {id: sums[name] for id, sums in by_result.items() if name in sums}, hidden=hidden)
             for name in metrics
         ]
-        return TaskSums(task.name, tuple(column for column in columns if column is not None))
+        runs = run_conditions(task.parameters, reader.baths, hidden=hidden)
+        return TaskSums(task.name, tuple(column for column in columns if column is not None), runs)
+
+    def _sharing(self, kind: str) -> frozenset[str]:
+        """The tasks of a kind that have an item in common with another one."""
+        if kind not in self._shared:
+            of_kind = [task for task in self.board.suite.tasks if task.kind == kind]
+            known = {task.name: self._fingerprints(task) for task in of_kind} if len(of_kind) > 1 else {}
+            self._shared[kind] = sharing(known)
+        return self._shared[kind]
+
+    @cached_property
+    def _shared(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def _fingerprints(self, task: Task) -> list[str]:
+        card = self.sources.cards.get(task.dataset)
+        if card is None or self.sources.data is None:
+            return []
+        part = task.traits.measures
+        key = key_of("choice items", dict(sorted(card.sha256.items())), part)
+        entry = self.cache.get(key)
+        if not entry:
+            try:
+                found = item_fingerprints(load_dataset(self.sources.data / task.dataset), part)
+            except (DatasetError, ValueError):  # then it has no sums either
+                found = []
+            entry = json.dumps(found).encode()
+            self.cache.put(key, entry)
+        fingerprints: list[str] = json.loads(entry)
+        return fingerprints
 
     @cached_property
     def _floors(self) -> Mapping[tuple[str, str], float]:
@@ -118,7 +157,15 @@ class StoredChoices:
         terms = (row.scores[key] for row in self.board.rows for key in (FORCE_FIELD, PROPERTY_ERROR))
         leaves = sorted((leaf for term in terms for leaf in term.node.leaves), key=lambda leaf: leaf.key)
         scales = {leaf.key: leaf.scale.numbers() for leaf in leaves if leaf.scale.name == "relative error"}
-        return {key: float(numbers.get("floor") or 0.0) for key, numbers in scales.items()}
+        floors = {key: float(numbers.get("floor") or 0.0) for key, numbers in scales.items()}
+        drifts = [task.name for task in self.board.suite.tasks if task.traits.score is ScoreFamily.INSTABILITY]
+        return floors | ({(task, DRIFT): 0.0 for task in drifts} if self.decades else {})
+
+    @cached_property
+    def decades(self) -> Decades | None:
+        """The scale of energy drifts; None if no task has any."""
+        leaves = (leaf for row in self.board.rows for leaf in row.scores[INSTABILITY].node.leaves)
+        return next((leaf.scale for leaf in leaves if isinstance(leaf.scale, Decades)), None)
 
 
 @dataclass(frozen=True)
@@ -127,6 +174,7 @@ class _TaskReader:
 
     Args:
         hashes: of the files of its data set.
+        shared: whether another data set has items in common with it.
         used: keys of the cache that the sums so far were made from.
     """
 
@@ -134,6 +182,7 @@ class _TaskReader:
     task: Task
     folder: Path
     hashes: Mapping[str, str]
+    shared: bool
     used: set[str] = field(default_factory=set)
 
     def stamps(self, line: TaskLine) -> list[str]:
@@ -150,7 +199,8 @@ class _TaskReader:
         assert result is not None
         metrics = [name for name in names if name in result.metrics]
         stamps = self.stamps(line)
-        key = key_of("choice", stamps, self.task.domain, self.hashes, hidden, metrics) if stamps else None
+        made_from = stamps, self.task.domain, self.hashes, hidden, self.shared, metrics
+        key = key_of("choice", *made_from) if stamps else None
         entry = kept.get(key) if key else b""
         stored = json.loads(entry) if entry else None
         if stored is None or not all(kept.get(reference) for reference, _, _ in stored.values()):
@@ -167,8 +217,8 @@ class _TaskReader:
             floor = max(floor, metric.reference_uncertainty / metric.baseline)
         if key not in self._references:
             self._references[key] = _REFERENCE.validate_json(self.board.cache.get(key))
-        errors, spreads, slopes = (tuple(values) for values in sums[:3])
-        model = ModelSums(0, errors, spreads, slopes, tuple(map(int, sums[3])))
+        errors, spreads, slopes, failed, blocks = (tuple(values) for values in sums)
+        model = ModelSums(0, errors, spreads, slopes, tuple(map(int, failed)), blocks)
         return PublicSums(key, self._references[key], model, root, floor)
 
     @cached_property
@@ -180,30 +230,44 @@ class _TaskReader:
         self, result: Result, names: list[str], hidden: bool
     ) -> dict[str, tuple[str, list[Sequence[float]], bool]]:
         """By metric the key of its reference, its sums, and whether it is a root."""
-        items, kind = load_items(self.board.store, result), KINDS[result.kind]
+        items = load_items(self.board.store, result)
         made_of = None if items is None else makeup_of(items, self._makeups)
-        if items is None or made_of is None or not isinstance(kind, Contributing):
+        if items is None or made_of is None:
             return {}
         try:
-            contributions = kind.contributions(items, {name: result.metrics[name] for name in names})
+            contributions = self._contributions(result, items, names)
         except ValueError:  # an older version measured the items; the board reports it
             return {}
         computed: dict[str, tuple[str, list[Sequence[float]], bool]] = {}
-        for c in contributions:
-            labels, groups = self._groups(items, made_of, c.counts > 0, hidden)
-            sums = error_sums(c, result.metrics[c.metric], items, labels, len(groups))
+        for c, metric in contributions:
+            parts = parts_of_metric(result, c.metric) if hidden else ()
+            labels, groups = self._groups(items, made_of, c.counts > 0, parts, hidden)
+            sums = error_sums(c, metric, items, labels, len(groups))
             if groups and sums is not None:
                 key = self._keep(public_reference(groups, sums, hidden=hidden))
                 model = public_model(sums, hidden=hidden)
                 lists: list[Sequence[float]] = [model.errors, model.spreads, model.slopes, model.failed]
+                lists.append(model.block_errors)
                 computed[c.metric] = key, lists, sums.root
         return computed
 
-    def _groups(self, items: Items, made_of: Sequence[Makeup], takes_part: Bool, hidden: bool) -> ChoiceGroups:
+    def _contributions(self, result: Result, items: Items, names: list[str]) -> list[tuple[Contribution, Metric]]:
+        kind, decades = KINDS[result.kind], self.board.decades
+        if DRIFT in names and decades is not None:
+            return [drift_decades(items, decades)]
+        metrics = {name: result.metrics[name] for name in names}
+        contributions = kind.contributions(items, metrics) if isinstance(kind, Contributing) else []
+        return [(each, metrics[each.metric]) for each in contributions]
+
+    def _groups(
+        self, items: Items, made_of: Sequence[Makeup], takes_part: Bool, parts: Sequence[MetricPart], hidden: bool
+    ) -> ChoiceGroups:
         """The groups of items, which most results share."""
-        key = (tuple(items.id), tuple(items.group), takes_part.tobytes(), hidden)
+        named = tuple((part.by, part.name, part.n_items) for part in parts)
+        key = (tuple(items.id), tuple(items.group), takes_part.tobytes(), named, hidden)
         if key not in self._known:
-            self._known[key] = choice_groups(made_of, items.group, takes_part, hidden=hidden)
+            args = made_of, items.group, takes_part, parts
+            self._known[key] = choice_groups(*args, hidden=hidden, shared=self.shared)
         return self._known[key]
 
     @cached_property
@@ -224,6 +288,15 @@ class _TaskReader:
             return makeups(load_dataset(self.folder), self.task.traits.measures, self.task.domain)
         except (DatasetError, ValueError):
             return {}
+
+    @property
+    def baths(self) -> Float | None:
+        """(n,) the temperatures [K] that the data set states of its structures; None if it states none."""
+        try:
+            is_run = isinstance(self.task.parameters, DynamicsSettings)
+            return load_structures(self.folder).conditions.get("temperature_k") if is_run else None
+        except DatasetError:
+            return None
 
 
 def _is_of(line: TaskLine) -> bool:

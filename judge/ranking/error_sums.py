@@ -13,16 +13,19 @@ from tasks.metrics.metric import Metric
 from tasks.structures.frames import Float, Int
 
 AGREEMENT = 1e-6  # as in `judge.ranking.cluster_statistics`
+MOST_BLOCKS = 100
+"""More blocks would make the files of the chooser large. A group has at least one."""
 
 
 class ErrorSums(NamedTuple):
     """The sums over each of g groups, of a result and a metric.
 
     Args:
-        n_clusters, trivial, trivial_squares: (g,) as in `scoring.choice.SumGroup`.
-        errors, spreads, slopes, failed: (g,) as in `scoring.choice.ModelSums`.
-        factor: as in `scoring.choice.ReferenceSums`.
+        n_clusters, trivial, trivial_squares: (g,) as in `scoring.choice_sums.SumGroup`.
+        errors, spreads, slopes, failed: (g,) as in `scoring.choice_sums.ModelSums`.
+        factor: as in `scoring.choice_sums.ReferenceSums`.
         root: whether the metric is a root mean square.
+        block_groups, block_trivial, block_errors: (b,) of blocks of clusters, as in `scoring.choice_sums`.
     """
 
     n_clusters: Int
@@ -34,6 +37,9 @@ class ErrorSums(NamedTuple):
     failed: Int
     factor: float
     root: bool
+    block_groups: Int
+    block_trivial: Float
+    block_errors: Float
 
 
 def error_sums(c: Contribution, stored: Metric, items: Items, labels: Int, n_groups: int) -> ErrorSums | None:
@@ -68,7 +74,18 @@ def error_sums(c: Contribution, stored: Metric, items: Items, labels: Int, n_gro
     failed = np.bincount(labels[members], items.cause[members] != 0, n_groups).astype(np.int64)
     clusters = np.bincount(group, minlength=n_groups)
     shared = clusters, total(d), total(d * d)
-    return ErrorSums(*shared, total(s), total(rest * rest), total(rest * d), failed, factor, c.power == 0.5)
+    block_groups, block = _blocks(group)
+    of_blocks = [_binned(block, values, len(block_groups)) for values in (d, s)]
+    of_model = total(s), total(rest * rest), total(rest * d)
+    return ErrorSums(*shared, *of_model, failed, factor, c.power == 0.5, block_groups, *of_blocks)
+
+
+def _blocks(group: Int) -> tuple[Int, Int]:
+    """(b,) the group of each block, and (k,) the block of each cluster, from the groups of clusters (k,), ascending."""
+    numbers = np.arange(len(group)) * MOST_BLOCKS // max(len(group), MOST_BLOCKS)
+    starts = np.ones(len(group), np.bool_)
+    starts[1:] = (np.diff(group) != 0) | (np.diff(numbers) != 0)
+    return group[starts], np.cumsum(starts) - 1
 
 
 def _binned(index: Int, values: Float, n: int) -> Float:

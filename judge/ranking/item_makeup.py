@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from ase.data import chemical_symbols
 
+from judge.ranking.drug_likeness import drug_like
 from tasks.datasets.card import Item
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.item_structures import structures_of_row
@@ -25,9 +26,17 @@ class StructureClass(StrEnum):
     """The class of a structure, in the order in which readers choose among them."""
 
     MOLECULE = "molecule"
+    DRUG_LIKE = "drug-like"
     CRYSTAL = "crystal"
     SURFACE = "surface"
     LIQUID = "liquid"
+
+
+INCLUDED: Mapping[StructureClass, frozenset[StructureClass]] = {
+    each: frozenset({each, StructureClass.DRUG_LIKE} if each is StructureClass.MOLECULE else {each})
+    for each in StructureClass
+}
+"""The classes of structures that a reader means by a class: a drug-like molecule is a molecule."""
 
 
 class Makeup(NamedTuple):
@@ -40,7 +49,8 @@ class Makeup(NamedTuple):
 def makeups(dataset: Dataset, part: DatasetPart, domain: str) -> dict[str, Makeup]:
     """The makeup of each item by its id. Items of one id share the union of their elements.
 
-    A structure without periodicity is a molecule. A periodic one is a surface if its domain is Catalysis or if it has
+    A structure without periodicity is a molecule, and the item is drug-like if all its structures are
+    (`judge.ranking.drug_likeness`). A periodic one is a surface if its domain is Catalysis or if it has
     an open direction. It is a liquid if its diffusion is measured, or if domain, title or group say so. Any other is a
     crystal.
 
@@ -51,19 +61,20 @@ def makeups(dataset: Dataset, part: DatasetPart, domain: str) -> dict[str, Makeu
     structures: dict[str, list[int]] = {}
     liquids: set[str] = set()
     groups: dict[str, str] = {}
-    for id, group, indices, is_liquid in _items(dataset, part):
+    for id, group, indices, is_liquid in items_of(dataset, part):
         structures.setdefault(id, []).extend(indices)
         groups.setdefault(id, group)
         if is_liquid:
             liquids.add(id)
     symbols, directions = _symbols(dataset.frames), dataset.frames.pbc.sum(axis=1)
+    drugs = drug_like(dataset.frames)
     words = f"{dataset.card.title} {domain}"
     catalysis = "Catalysis" in (dataset.card.domain, domain)
 
     def class_of(id: str, indices: Sequence[int]) -> StructureClass:
         periodic = directions[list(indices)]
         if not periodic.any():
-            return StructureClass.MOLECULE
+            return StructureClass.DRUG_LIKE if drugs[list(indices)].all() else StructureClass.MOLECULE
         if id in liquids or _LIQUID.search(f"{words} {groups[id]}"):
             return StructureClass.LIQUID
         is_slab = bool(((periodic > 0) & (periodic < 3)).any())
@@ -98,8 +109,8 @@ def _before_slashes(id: str) -> Iterator[str]:
     return ("/".join(parts[:n]) for n in range(len(parts) - 1, 0, -1))
 
 
-def _items(dataset: Dataset, part: DatasetPart) -> Iterator[tuple[str, str, Sequence[int], bool]]:
-    """Id, group, structures, and whether a diffusion is measured, of each item."""
+def items_of(dataset: Dataset, part: DatasetPart) -> Iterator[tuple[str, str, Sequence[int], bool]]:
+    """Id, group, structures, and whether a diffusion is measured, of each item of a part of a data set."""
     table = dataset.table
     if not part.is_in_table:
         for index, (id, group) in enumerate(zip(table.id, table.group, strict=True)):

@@ -11,7 +11,7 @@ from judge.ranking.derived_values import DerivedValues
 from judge.ranking.leaderboard import TaskLine
 from judge.records.cache_file import CacheFile
 from judge.records.manifest import Manifest
-from scoring.choice import TaskSums
+from scoring.choice_sums import TaskSums
 from tasks.datasets.card import Card
 from tasks.datasets.dataset import Dataset
 from tasks.metrics.measurement import Items

@@ -1,7 +1,7 @@
 // "Which model for …": a form whose answers are in the address (for.…), and the models that fit, best first.
 
 import { choiceOf, columnsOfChoice, independentItems, rankingOfChoice } from "./chooser_rank.js";
-import { resultTable } from "./chooser_result.js";
+import { kelvinWords, lengthWords, resultTable } from "./chooser_result.js";
 import { isFastEnough, speedOf } from "./chooser_speed.js";
 import { element, setText } from "./element.js";
 import { symbols } from "./filters.js";
@@ -36,13 +36,16 @@ function numberOf(name) {
   return value > 0 && Number.isFinite(value) ? value : null;
 }
 
-/** The reader's choice in the view. */
-function chosenNow() {
+/** The reader's choice in the view. A drug-like molecule is a molecule: `included` says what a class includes. */
+function chosenNow({ included }) {
   const needs = wordsOf("need");
-  const classes = wordsOf("class");
+  const classes = wordsOf("class").flatMap((each) => included[each] ?? [each]);
+  const conditions = { temperature_k: numberOf("temperature"), length_ns: numberOf("length") };
   const asked = { elements: symbols(view.chosen.get("elements") ?? ""), classes, needs: needs.filter((need) => need !== SPEED) };
   const speed = { hardware: view.chosen.get("hardware") ?? "", atoms: numberOf("atoms"), ns: numberOf("ns"), needed: needs.includes(SPEED) };
-  return { choice: choiceOf(asked), speed, speedAlone: speed.needed && !asked.needs.length && !asked.elements.length && !classes.length };
+  const atConditions = conditions.temperature_k !== null || conditions.length_ns !== null;
+  const speedAlone = speed.needed && !atConditions && !asked.needs.length && !asked.elements.length && !classes.length;
+  return { choice: choiceOf({ ...asked, ...conditions }), anyRuns: choiceOf(asked), atConditions, speed, speedAlone };
 }
 
 // The form and the view.
@@ -75,6 +78,14 @@ function withSpeeds(models, speeds, { speed, speedAlone }) {
 
 const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
+/** The conditions that a choice states: at 800 K, for 1 ns. */
+function conditionWords({ temperature, length }) {
+  const words = [];
+  if (temperature !== null) words.push(`at ${kelvinWords(temperature)}`);
+  if (length !== null) words.push(`for ${lengthWords(length)}`);
+  return words.join(" ");
+}
+
 function summary(shown, all, basis, independent, least) {
   if (!all.length) return "No task of this leaderboard answers this question.";
   if (!shown.length) return "No model has this speed at a size that was measured. Change what you have.";
@@ -88,14 +99,14 @@ function summary(shown, all, basis, independent, least) {
 /** The tasks of the choice, with their columns. */
 function basisOf(tasks, index, choice) {
   return tasks
-    .map((task) => ({ entry: index.tasks.find(({ name }) => name === task.task), columns: columnsOfChoice(task, choice) }))
+    .map((task) => ({ runs: task.runs, entry: index.tasks.find(({ name }) => name === task.task), columns: columnsOfChoice(task, choice) }))
     .filter(({ columns }) => columns.length);
 }
 
-let last = 0; // number of the last answer: files of an earlier question may arrive later
+let last = 0; // turn of the last answer: files of an earlier question may arrive later
 
 async function answer() {
-  const number = ++last;
+  const turn = ++last;
   showForm();
   if (!view.chosen.size) {
     setText(state, "");
@@ -103,23 +114,31 @@ async function answer() {
     return;
   }
   try {
-    const now = chosenNow();
     const index = await load(box.dataset.chooser);
-    const { choice } = now;
+    if (turn !== last) return;
+    const now = chosenNow(index);
+    let { choice } = now;
     const overlaps = (names, chosen) => !chosen.size || names.some((name) => chosen.has(name));
-    const wanted = index.tasks.filter(({ needs, classes }) => overlaps(needs, choice.needs) && overlaps(classes, choice.classes));
+    const wanted = index.tasks.filter(
+      ({ needs, classes, runs }) => overlaps(needs, choice.needs) && overlaps(classes, choice.classes) && (runs || !now.atConditions),
+    );
     const tasks = now.speedAlone ? [] : await Promise.all(wanted.map(({ file }) => load(file)));
-    if (number !== last) return;
+    if (turn !== last) return;
     const models = index.models.map(({ id }) => id);
+    let uncovered = "";
+    if (!tasks.some((task) => columnsOfChoice(task, choice).length) && tasks.some((task) => columnsOfChoice(task, now.anyRuns).length)) {
+      uncovered = `No task runs such systems ${conditionWords(choice)}. Here are the runs that there are: `;
+      choice = now.anyRuns;
+    }
     const all = now.speedAlone ? models.map((model) => ({ model, score: null })) : rankingOfChoice(tasks, models, choice);
     const fitting = withSpeeds(all, index.speeds, now);
     const basis = basisOf(tasks, index, choice);
     const independent = independentItems(tasks, choice);
-    setText(state, summary(fitting, all, basis, independent, index.min_independent));
+    setText(state, uncovered + summary(fitting, all, basis, independent, index.min_independent));
     const ordered = independent >= index.min_independent;
     result.replaceChildren(...(fitting.length ? resultTable(fitting, MOST, index, basis, ordered) : []));
   } catch (error) {
-    if (number !== last) return;
+    if (turn !== last) return;
     console.warn(error.message);
     setText(state, "The numbers could not be loaded. Try again.");
     result.replaceChildren(element("p"));

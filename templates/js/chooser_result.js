@@ -36,13 +36,26 @@ function row(model, place, named, scored, timed, ordered) {
   );
 }
 
+/** A number as a reader types it, without zeros at its end. */
+const plain = (value) => String(Number(value.toPrecision(4)));
+
+export const kelvinWords = (...temperatures) => `${[...new Set(temperatures.map(plain))].join("–")} K`;
+
+/** A length of time in ns, in words. */
+export const lengthWords = (ns) => (ns < 1 ? `${plain(ns * 1000)} ps` : `${plain(ns)} ns`);
+
+/** The conditions of runs: 300–3000 K for 10 ps. */
+function runWords({ temperatures_k: temperatures, length_ns: length }) {
+  return [...(temperatures ? [kelvinWords(...temperatures)] : []), lengthWords(length)].join(" for ");
+}
+
 function basisLine(basis) {
-  const parts = basis.flatMap(({ entry, columns }, i) => [
+  const parts = basis.flatMap(({ entry, columns, runs }, i) => [
     i ? "; " : "",
     element("a", { href: entry.page }, entry.title),
-    ` (${columns.map(({ metric }) => entry.columns[metric]).join(", ")})`,
+    ` (${[...columns.map(({ metric }) => entry.columns[metric]), ...(runs ? [runWords(runs)] : [])].join(", ")})`,
   ]);
-  return element("p", { class: "aside" }, "Rests on ", ...parts, ". 0 is perfect, 1 is no better than the trivial model. A failed task counts 1.");
+  return element("p", { class: "aside" }, "Rests on ", ...parts, ". 0 is perfect, 1 is no better than the trivial model, or the worst energy drift. A failed task counts 1.");
 }
 
 /** The table of the first models of a choice, and the line about its tasks. */

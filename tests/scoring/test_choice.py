@@ -9,17 +9,8 @@ import numpy as np
 import pytest
 
 from judge.ranking.error_sums import error_sums
-from scoring.choice import (
-    Choice,
-    ErrorColumn,
-    ModelSums,
-    ReferenceSums,
-    SumGroup,
-    TaskSums,
-    Z,
-    independent_items,
-    ranking_of_choice,
-)
+from scoring.choice import Choice, Z, covers, independent_items, ranking_of_choice
+from scoring.choice_sums import ErrorColumn, ModelSums, ReferenceSums, SimulatedRuns, SumGroup, TaskSums
 from tasks.metrics.averages import Average
 from tasks.metrics.measurement import Items
 
@@ -37,25 +28,26 @@ def items_and_average(rng: np.random.Generator, n: int = 60, root: bool = False)
     return Items(names, names, [f"cluster {k // 3}" for k in range(n)], cause, {}), average
 
 
-def column_of(items: Items, average: Average, labels: np.ndarray) -> tuple[ErrorColumn, np.ndarray, np.ndarray]:
-    """The column of one model, with the errors and trivial errors of the items."""
-    assert average.baseline is not None
-    trivial = float(average.baseline.mean()) ** (0.5 if average.root else 1.0)
-    metric = average.metric(trivial)
-    c = average.contribution(metric.failure_cost or np.nan)
-    sums = error_sums(c, metric, items, labels, len(SETS))
-    assert sums is not None
-    groups = tuple(
-        SumGroup(elements, ("crystal",), int((labels == g).sum()), int(sums.n_clusters[g]), trivial, squares)
-        for g, (elements, trivial, squares) in enumerate(zip(SETS, sums.trivial, sums.trivial_squares, strict=True))
-    )
-    model = ModelSums(0, tuple(sums.errors), tuple(sums.spreads), tuple(sums.slopes), tuple(sums.failed))
-    assert average.baseline is not None
-    return (
-        ErrorColumn("mae", ("energies",), sums.root, (ReferenceSums(groups),), {"m": model}),
-        c.sums,
-        average.baseline,
-    )
+def column_of(items: Items, averages: dict[str, Average], labels: np.ndarray) -> ErrorColumn:
+    """The column of models that answered the same items."""
+    references, models = set(), {}
+    for model, average in averages.items():
+        assert average.baseline is not None
+        metric = average.metric(float(average.baseline.mean()) ** (0.5 if average.root else 1.0))
+        sums = error_sums(average.contribution(metric.failure_cost or np.nan), metric, items, labels, len(SETS))
+        assert sums is not None
+        groups = tuple(
+            SumGroup(elements, ("crystal",), int((labels == g).sum()), int(sums.n_clusters[g]), trivial, squares)
+            for g, (elements, trivial, squares) in enumerate(
+                zip(SETS, sums.trivial.tolist(), sums.trivial_squares.tolist(), strict=True)
+            )
+        )
+        blocks = tuple(sums.block_groups.tolist()), tuple(sums.block_trivial.tolist())
+        references.add(ReferenceSums(groups, 1.0, 0.0, *blocks))
+        of_model = (tuple(each.tolist()) for each in (sums.errors, sums.spreads, sums.slopes, sums.failed))
+        models[model] = ModelSums(0, *of_model, tuple(sums.block_errors.tolist()))
+    (reference,) = references
+    return ErrorColumn("mae", ("energies",), averages["m"].root, (reference,), models)
 
 
 @pytest.mark.parametrize("root", [False, True])
@@ -63,7 +55,14 @@ def column_of(items: Items, average: Average, labels: np.ndarray) -> tuple[Error
 def test_score_and_interval_are_those_of_the_chosen_items(root: bool, elements: set[str]) -> None:
     items, average = items_and_average(np.random.default_rng(1), root=root)
     labels = np.arange(60) // 3 % 3  # whole clusters
-    column, s, d = column_of(items, average, labels)
+    column = column_of(items, {"m": average}, labels)
+    assert average.baseline is not None
+    s, d = (
+        average.contribution(
+            average.metric(float(average.baseline.mean()) ** (0.5 if root else 1.0)).failure_cost or np.nan
+        ).sums,
+        average.baseline,
+    )
     choice = Choice(frozenset(elements))
     chosen = np.isin(labels, [g for g, each in enumerate(SETS) if not elements or elements.issuperset(each)])
     (ranked,) = ranking_of_choice([TaskSums("t", (column,))], ["m"], choice)
@@ -85,7 +84,7 @@ def test_the_interval_covers_as_it_states() -> None:
         items = replace(items, cause=np.zeros(90, np.int8))
         error = np.random.default_rng(seed + 1000).normal(0, 0.3, 90)
         average = average._replace(sums=np.abs(error))
-        column, _, _ = column_of(items, average, np.arange(90) // 3 % 3)
+        column = column_of(items, {"m": average}, np.arange(90) // 3 % 3)
         (ranked,) = ranking_of_choice([TaskSums("t", (column,))], ["m"], Choice())
         assert ranked.low is not None
         assert ranked.high is not None
@@ -107,11 +106,79 @@ def test_a_failed_task_counts_as_worst_and_no_error_more_than_one() -> None:
     assert [model.n_tasks for model in ranked] == [2, 1, 2]
 
 
-def test_ties_follow_the_interval_of_the_difference() -> None:
+def test_without_blocks_ties_follow_the_interval_of_independent_models() -> None:
     deviation = math.sqrt(0.01 * 40 / 39) / 40
     near, far = 0.2 + Z * math.sqrt(2) * deviation * 0.99, 0.2 + Z * math.sqrt(2) * deviation * 1.01
     ranked = ranking_of_choice([task_of("one", {"a": 0.2, "b": near, "c": far})], "abc", Choice())
     assert [model.tied for model in ranked] == [True, True, False]
+
+
+def compared(rng: np.random.Generator, n: int, shift: float, shared: float) -> tuple[ErrorColumn, np.ndarray]:
+    """Two models with errors of mean 0.3 and 0.3 + shift, of which a part is that of both; their difference by item."""
+    items, average = items_and_average(rng, n)
+    items = replace(items, cause=np.zeros(n, np.int8), cluster=items.id)
+    average = average._replace(baseline=np.ones(n))
+    common = rng.uniform(-0.1, 0.1, n) * shared
+    errors = [0.3 + common + rng.uniform(-0.1, 0.1, n) * (1 - shared) for _ in range(2)]
+    averages = {"m": average._replace(sums=errors[0]), "other": average._replace(sums=errors[1] + shift)}
+    return column_of(items, averages, np.arange(n) % 3), errors[1] + shift - errors[0]
+
+
+def test_ties_follow_the_paired_difference_over_the_same_items() -> None:
+    """Ten standard errors of the difference apart, though the interval of each model contains the other's score."""
+    column, difference = compared(np.random.default_rng(2), 90, 0.01, 0.9)
+    first, second = ranking_of_choice([TaskSums("t", (column,))], ["m", "other"], Choice())
+    error = difference.std(ddof=1) / math.sqrt(90)
+    assert difference.mean() > Z * error
+    assert first.high is not None
+    assert first.high > second.score
+    assert (first.tied, second.tied) == (True, False)
+    halved = column_of_half(column, difference.mean() - Z * error)
+    assert ranking_of_choice([TaskSums("t", (halved,))], ["m", "other"], Choice())[1].tied is True
+
+
+def column_of_half(column: ErrorColumn, less: float) -> ErrorColumn:
+    """The same, with the errors of the other model smaller by a little more than `less` for each item."""
+    other, reference = column.models["other"], column.references[0]
+    by = float(less) * 1.0001
+    errors = tuple(s - by * group.trivial for s, group in zip(other.errors, reference.groups, strict=True))
+    blocks = tuple(s - by * d for s, d in zip(other.block_errors, reference.block_trivial, strict=True))
+    return replace(column, models={**column.models, "other": replace(other, errors=errors, block_errors=blocks)})
+
+
+@pytest.mark.parametrize("n", [60, 400])
+def test_equal_models_are_tied_as_often_as_stated(n: int) -> None:
+    """Of 300 pairs of models with the same expected error, 95 % are tied; 400 items are 100 blocks of four."""
+    tied = 0
+    for seed in range(300):
+        column, _ = compared(np.random.default_rng(seed), n, 0.0, 0.8)
+        assert len(column.references[0].block_groups) == min(n, 100 + (n > 100) * 2)
+        tied += ranking_of_choice([TaskSums("t", (column,))], ["m", "other"], Choice())[1].tied is True
+    assert 0.92 <= tied / 300 <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("runs", "temperature_k", "length_ns", "covered"),
+    [
+        (None, None, None, True),
+        (None, 300.0, None, False),
+        (SimulatedRuns((300.0, 300.0), 0.01), 310.0, None, True),
+        (SimulatedRuns((300.0, 300.0), 0.01), 800.0, None, False),
+        (SimulatedRuns((300.0, 3000.0), 0.01), 800.0, 0.01, True),
+        (SimulatedRuns((300.0, 3000.0), 0.01), 800.0, 1.0, False),
+        (SimulatedRuns(None, 1.0), None, 1.0, True),
+        (SimulatedRuns(None, 1.0), 300.0, 1.0, False),
+    ],
+)
+def test_runs_cover_a_temperature_and_a_length(
+    runs: SimulatedRuns | None, temperature_k: float | None, length_ns: float | None, covered: bool
+) -> None:
+    task, choice = (
+        replace(task_of("one", {"a": 0.2}), runs=runs),
+        Choice(temperature_k=temperature_k, length_ns=length_ns),
+    )
+    assert covers(task, choice) is covered
+    assert bool(ranking_of_choice([task], "a", choice)) is covered
 
 
 def test_one_cluster_has_no_interval_and_an_unknown_choice_no_model() -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from judge.disclosure.choice_groups import MOST_GROUPS, MOST_HIDDEN_GROUPS, OTHER, ChoiceGroups, choice_groups
-from judge.disclosure.redaction import LEAST_ITEMS
+from judge.disclosure.choice_groups import (
+    MOST_GROUPS,
+    MOST_HIDDEN_GROUPS,
+    OTHER,
+    ChoiceGroups,
+    _revealing,
+    choice_groups,
+)
+from judge.disclosure.redaction import LEAST_ITEMS, public_parts
 from judge.ranking.item_makeup import Makeup, StructureClass
+from tasks.metrics.metric import Metric, MetricPart
 
 CRYSTAL, SURFACE = StructureClass.CRYSTAL, StructureClass.SURFACE
 SYMBOLS = ("Ag", "Au", "Cu", "Ni", "O")
@@ -24,65 +33,127 @@ def drawn(rng: np.random.Generator, n: int) -> tuple[list[Makeup], list[str]]:
     return makeups, [f"group {k}" for k in rng.integers(0, 3, n)]
 
 
-def published(makeups: Sequence[Makeup], table_groups: Sequence[str]) -> list[np.ndarray]:
-    """By part of the other breakdowns, of elements and groups, whether each item is in it; the parts that are shown."""
-    by_element = [np.array([symbol in makeup.elements for makeup in makeups]) for symbol in SYMBOLS]
-    by_group = [np.array([group == name for group in table_groups]) for name in sorted(set(table_groups))]
-    return [part.astype(int) for part in (*by_element, *by_group) if part.sum() >= LEAST_ITEMS]
+def published(makeups: Sequence[Makeup], table_groups: Sequence[str]) -> list[MetricPart]:
+    """The parts by element and group that are shown."""
+    elements = Counter(symbol for makeup in makeups for symbol in makeup.elements)
+    parts = [MetricPart("element", name, "mae", 0.1, "eV", n) for name, n in sorted(elements.items())]
+    parts += [MetricPart("group", name, "mae", 0.1, "eV", n) for name, n in sorted(Counter(table_groups).items())]
+    whole = Metric(0.1, "eV", len(makeups), 0, 0.1)
+    return list(public_parts(parts, {"mae": whole}, hidden=True))
 
 
-def fewest(vector: np.ndarray, labels: np.ndarray) -> int:
-    """The fewest items that a reader is left with who subtracts multiples of the sums of groups from `vector` (k,).
+def vectors(makeups: Sequence[Makeup], table_groups: Sequence[str], parts: Sequence[MetricPart]) -> np.ndarray:
+    """(k, 1 + p) whether an item is in the whole and in each part."""
+    columns = [[True] * len(makeups)]
+    for part in parts:
+        of_group = [group == part.name for group in table_groups]
+        columns.append(of_group if part.by == "group" else [part.name in makeup.elements for makeup in makeups])
+    return np.array(columns, np.float64).T
 
-    Groups are disjoint, so the best multiple of each is found by itself: all values are tried.
+
+def vanishing(sums: np.ndarray, outside: np.ndarray) -> np.ndarray:
+    """(v,) for each of v sets of items, the dimension of the combinations of `sums` (k, c) that are 0 outside of it.
+
+    Args:
+        outside: (v, m) the items that are not in the set.
     """
-    groups = [vector[labels == group].tolist() for group in range(labels.max() + 1)]
-    return sum(min(sum(value != each for each in group) for value in set(group)) for group in groups)
+    return np.linalg.matrix_rank(sums) - np.linalg.matrix_rank(sums[outside])
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_no_combination_concerns_fewer_than_five_items(seed: int) -> None:
-    """Differences of one or two parts of other breakdowns with sums of any groups; of the whole, any groups suffice."""
+@pytest.mark.parametrize("seed", range(24))
+def test_no_linear_combination_concerns_fewer_than_five_items(seed: int) -> None:
+    """For each set of four items: what vanishes outside of it is a combination of the sums that are public anyway.
+
+    A combination that concerns one to three items vanishes outside of some four items, too.
+    """
     rng = np.random.default_rng(seed)
-    makeups, table_groups = drawn(rng, int(rng.integers(20, 120)))
-    grouped = choice_groups(makeups, table_groups, np.ones(len(makeups), np.bool_), hidden=True)
-    labels = grouped.labels
-    assert min(np.bincount(labels)) >= LEAST_ITEMS
+    makeups, table_groups = drawn(rng, int(rng.integers(16, 27)))
+    parts = published(makeups, table_groups)[: 3 * (seed % 4)]
+    labels = choice_groups(makeups, table_groups, np.ones(len(makeups), np.bool_), parts, hidden=True).labels
+    others = vectors(makeups, table_groups, parts)
+    everything = np.concatenate([others, np.eye(labels.max() + 1)[labels]], axis=1)
+    items = set(range(len(makeups)))
+    outside = np.array([sorted(items.difference(four)) for four in combinations(items, LEAST_ITEMS - 1)])
+    assert (vanishing(everything, outside) == vanishing(others, outside)).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_names_are_those_of_five_items(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    makeups, table_groups = drawn(rng, int(rng.integers(20, 300)))
+    parts = published(makeups, table_groups)
+    grouped = choice_groups(makeups, table_groups, np.ones(len(makeups), np.bool_), parts, hidden=True)
+    assert min(np.bincount(grouped.labels)) >= LEAST_ITEMS
     for number, group in enumerate(grouped.groups):
-        members = [makeup for makeup, label in zip(makeups, labels.tolist(), strict=True) if label == number]
+        members = [makeup for makeup, label in zip(makeups, grouped.labels.tolist(), strict=True) if label == number]
         for symbol in set(group.elements) - {OTHER}:
             assert sum(symbol in makeup.elements for makeup in members) >= LEAST_ITEMS
         for structure in set(group.classes) - {OTHER}:
             assert sum(makeup.structure == structure for makeup in members) >= LEAST_ITEMS
+
+
+def test_large_sets_keep_many_groups() -> None:
+    """With parts by element and group, and elements that occur together in any way."""
+    makeups, table_groups = drawn(np.random.default_rng(1), 1000)
     parts = published(makeups, table_groups)
-    pairs = [f(a, b) for a, b in combinations(parts, 2) for f in (np.subtract, np.add)]
-    for vector in (*parts, *pairs):
-        known = len(vector) - max(np.unique(vector, return_counts=True)[1])  # without any group
-        left = fewest(vector, labels)
-        assert left == 0 or left >= LEAST_ITEMS or known < LEAST_ITEMS
+    assert len(parts) == 8
+    grouped = choice_groups(makeups, table_groups, np.ones(1000, np.bool_), parts, hidden=True)
+    assert len(grouped.groups) == MOST_HIDDEN_GROUPS
 
 
-def salts(*counts: tuple[tuple[str, ...], int]) -> list[tuple[tuple[str, ...], int]]:
-    """Elements and sizes of the groups of a hidden data set with so many items of these elements."""
+def test_the_condition_sees_what_three_parts_and_a_group_reveal() -> None:
+    """Of one group, less the items with A, B and C, is left the only item with D: no two parts reveal it."""
+    sizes = {"A": 7, "B": 8, "C": 9, "D": 1, "E": 30}
+    makeups = [Makeup((symbol,), CRYSTAL) for symbol, n in sizes.items() for _ in range(n)]
+    everything, names = np.ones(len(makeups), np.bool_), [""] * len(makeups)
+    parts = [MetricPart("element", symbol, "mae", 0.1, "eV", sizes[symbol]) for symbol in "ABC"]
+    labels = np.array([symbol == "E" for symbol, n in sizes.items() for _ in range(n)]).astype(np.int64)
+    assert _revealing(labels, vectors(makeups, names, parts) > 0) == 0
+    assert _revealing(labels, vectors(makeups, names, parts[:2]) > 0) is None
+    grouped = choice_groups(makeups, names, everything, parts, hidden=True)
+    assert _revealing(grouped.labels, vectors(makeups, names, parts) > 0) is None
+
+
+def test_data_sets_with_common_items_have_one_group_and_so_have_unknown_parts() -> None:
+    makeups, table_groups = drawn(np.random.default_rng(1), 200)
+    everything = np.ones(200, np.bool_)
+    unknown = [MetricPart("element", "Cu", "mae", 0.1, "eV", 6), MetricPart("window", "2020", "mae", 0.1, "eV", 200)]
+    known = [MetricPart("element", "Cu", "mae", 0.1, "eV", sum("Cu" in makeup.elements for makeup in makeups))]
+    sizes = [
+        len(choice_groups(makeups, table_groups, everything, parts, hidden=True, shared=shared).groups)
+        for parts, shared in (((), False), (known, False), ((), True), (unknown[:1], False), (unknown[1:], False))
+    ]
+    assert sizes == [MOST_HIDDEN_GROUPS, MOST_HIDDEN_GROUPS, 1, 1, 1]
+
+
+NACL, NAF, KCL, RBBR = ("Cl", "Na"), ("F", "Na"), ("Cl", "K"), ("Br", "Rb")
+
+
+def salts(shown: str, *counts: tuple[tuple[str, ...], int]) -> list[tuple[tuple[str, ...], int]]:
+    """Elements and sizes of the groups of a hidden data set with so many items of these elements.
+
+    Args:
+        shown: symbols whose parts are public; empty: those that are shown if there is a breakdown by element.
+    """
     makeups = [Makeup(elements, CRYSTAL) for elements, n in counts for _ in range(n)]
-    everything = np.ones(len(makeups), np.bool_)
-    grouped = choice_groups(makeups, ["salts"] * len(makeups), everything, hidden=True)
+    everything, names = np.ones(len(makeups), np.bool_), ["salts"] * len(makeups)
+    parts = [part for part in published(makeups, names) if part.by == "element"]
+    parts = [part for part in parts if not shown or part.name in shown.split()]
+    grouped = choice_groups(makeups, names, everything, parts, hidden=True)
     return [(group.elements, group.n_items) for group in grouped.groups]
 
 
 def test_overlaps_with_other_breakdowns_are_seen() -> None:
-    """The sum over the items with Na less the group {F, Na} would be the two items of {Cl, Na}.
-
-    The sum over Na plus that over Cl less a group of the first three would be these two as well.
-    """
-    nacl, naf, kcl, rbbr = ("Cl", "Na"), ("F", "Na"), ("Cl", "K"), ("Br", "Rb")
-    assert salts((nacl, 2), (naf, 6), (rbbr, 9)) == [(("Br", "F", "Na", "Rb", OTHER), 17)]
-    assert salts((nacl, 2), (naf, 6), (kcl, 9), (rbbr, 9)) == [(("Br", "Cl", "F", "K", "Na", "Rb"), 26)]
-    assert salts((("Cl", "Na", "Tm"), 1), (nacl, 6), (rbbr, 9)) == [
-        (rbbr, 9),
-        (("Cl", "Na", OTHER), 7),
-    ]  # Tm is not shown
-    assert salts((nacl, 5), (naf, 6), (kcl, 9), (rbbr, 9)) == [(rbbr, 9), (kcl, 9), (nacl, 5), (naf, 6)]
+    """The sum over Cl less the group {Cl, K} would be the two items of {Cl, Na}, if these were in another group."""
+    four = (NACL, 2), (NAF, 6), (KCL, 9), (RBBR, 9)
+    apart = [(RBBR, 9), (KCL, 9), (("F", "Na", OTHER), 8)]
+    assert salts("Rb", *four) == apart
+    assert salts("Cl", *four) == [(RBBR, 9), (("Cl", "F", "K", "Na"), 17)]
+    assert salts("", *four) == apart  # the sums over Na and F reveal the two items, and the groups tell nothing new
+    assert salts("", (NACL, 2), (NAF, 6), (RBBR, 9)) == [(RBBR, 9), (("F", "Na", OTHER), 8)]  # no breakdown is public
+    alloyed = salts("", (("Cl", "Na", "Tm"), 1), (NACL, 6), (RBBR, 9))
+    assert alloyed == [(RBBR, 9), (("Cl", "Na", OTHER), 7)]  # Tm is not shown
+    assert salts("", (NACL, 5), (NAF, 6), (KCL, 9), (RBBR, 9)) == [(RBBR, 9), (KCL, 9), (NACL, 5), (NAF, 6)]
 
 
 def test_groups_do_not_depend_on_the_order_of_items() -> None:

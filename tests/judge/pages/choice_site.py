@@ -33,6 +33,7 @@ from tests.world.board_records import result, save, submission, task, timed
 METALS = ("Cu", "Ag", "Au", "Ni", "Pd", "Pt")
 NOISE = {"Steady": 0.02, "Rough": 0.2, "Wild": 0.9}
 US_PER_ATOM = {"Steady": 90.0, "Rough": 30.0, "Wild": 4.0}
+DRUG = "drug"
 SALTS = ("NaCl", "KCl", "LiF")
 
 
@@ -45,8 +46,9 @@ SURFACES = titled("steps", "Reactions on metals", "energy_differences", "Catalys
 SHAPES = titled("shapes", "Conformers of drugs", "energy_differences", "Molecules")
 MELTS = titled("melts", "Molten salts", "dynamics", "Inorganic Materials", steps=1000, temperature_k=800.0)
 SPEED = titled("speed", "Speed", "efficiency", "Inorganic Materials")
-SUITE = Suite("choices", "1", "Choices", (CRYSTALS, SURFACES, SHAPES, MELTS, SPEED))
-PUBLIC = frozenset({CRYSTALS.dataset, SHAPES.dataset, MELTS.dataset, SPEED.dataset})
+DRIFT = titled("drift", "Energy drift of alloys", "nve", "Inorganic Materials", steps=20, sample_every=1)
+SUITE = Suite("choices", "1", "Choices", (CRYSTALS, SURFACES, SHAPES, MELTS, SPEED, DRIFT))
+PUBLIC = frozenset(each.dataset for each in SUITE.tasks) - {SURFACES.dataset}
 
 
 class ChoiceSite(NamedTuple):
@@ -109,11 +111,7 @@ def slabs(rng: np.random.Generator, n: int = 14) -> tuple[list[Atoms], tuple[Dif
                     add_adsorbate(atoms, adsorbate, 1.5, "fcc")
                     atoms.positions += rng.normal(0, 0.1, atoms.positions.shape)
                     frames.append(atoms)
-                energy = exact(frames[-1])[0] - exact(frames[-2])[0]
-                terms = [
-                    {"structure": len(frames) - 2, "coefficient": -1.0},
-                    {"structure": len(frames) - 1, "coefficient": 1.0},
-                ]
+                energy, terms = last_difference(frames)
                 for quantity in ("barrier", "reaction energy"):
                     reference = {"exact": energy if quantity == "barrier" else energy + 0.1}
                     id = f"{adsorbate} on {metal} {number} {quantity}"
@@ -121,19 +119,30 @@ def slabs(rng: np.random.Generator, n: int = 14) -> tuple[list[Atoms], tuple[Dif
     return frames, tuple(rows)
 
 
+def last_difference(frames: list[Atoms]) -> tuple[float, list[dict[str, float]]]:
+    """The exact energy [eV] of the last structure less that of the one before, and its terms."""
+    last = len(frames) - 1
+    terms = [{"structure": last - 1, "coefficient": -1.0}, {"structure": last, "coefficient": 1.0}]
+    return exact(frames[last])[0] - exact(frames[last - 1])[0], terms
+
+
+def drug() -> Atoms:
+    """A chain with amines and ethers, of the mass and the size of a drug."""
+    backbone = "CCNCCOCCNCCOC"
+    chain = [(1.0 * k, 0.6 * (k % 2), 0.0) for k in range(len(backbone))]
+    hydrogens = [(x, y + (0.3 if y else -0.3), z) for x, y, _ in chain for z in (-0.6, 0.6)]
+    return Atoms(f"{backbone}H{len(hydrogens)}", [*chain, *hydrogens])
+
+
 def conformers(rng: np.random.Generator) -> tuple[list[Atoms], tuple[Difference, ...]]:
     frames, rows = [], []
-    for name in ("CH3CH2OH", "CH3CONH2", "C6H6", "CH3SH"):
+    for name in (DRUG, "CH3CH2OH", "CH3CONH2", "C6H6", "CH3SH"):
         for number in range(12):
             for _ in range(2):
-                atoms = molecule(name)
+                atoms = drug() if name == DRUG else molecule(name)
                 atoms.positions += rng.normal(0, 0.1, atoms.positions.shape)
                 frames.append(atoms)
-            energy = exact(frames[-1])[0] - exact(frames[-2])[0]
-            terms = [
-                {"structure": len(frames) - 2, "coefficient": -1.0},
-                {"structure": len(frames) - 1, "coefficient": 1.0},
-            ]
+            energy, terms = last_difference(frames)
             rows.append(Difference(id=f"{name} {number}", group=name, terms=terms, reference={"exact": energy}))
     return frames, tuple(rows)
 
@@ -160,7 +169,7 @@ def dataset(of: Task, frames: list[Atoms], **table: object) -> Dataset:
     ids = tuple(f"{name} {k}" for k in range(len(frames)))
     groups = tuple(str(atoms.symbols[0]) for atoms in frames)
     labels = {}
-    if of.kind == "labelled_frames":
+    if of.name in (CRYSTALS.name, DRIFT.name):
         both = [exact(atoms) for atoms in frames]
         labels = {"exact": Labels(np.array([e for e, _ in both]), np.concatenate([f for _, f in both]))}
     return Dataset(card, Frames.from_atoms(frames), Table(id=ids, group=groups, cluster=ids, **table), labels)
@@ -197,6 +206,7 @@ def choice_site(folder: Path) -> ChoiceSite:
         SURFACES: dataset(SURFACES, slab_frames, differences=steps),
         SHAPES: dataset(SHAPES, shape_frames, differences=shapes),
         MELTS: dataset(MELTS, salt_frames, systems=systems),
+        DRIFT: dataset(DRIFT, alloys(rng)[20:32]),
     }
     for made in sets.values():
         save_dataset(made, data)

@@ -19,9 +19,11 @@ from judge.ranking.load import load_items
 from judge.records.cache_file import CacheFile
 from judge.records.items_file import items_path, pack_items
 from judge.view.page_context import frame
-from scoring.choice import Choice, TaskSums, ranking_of_choice
+from scoring.choice import Choice, ranking_of_choice
+from scoring.choice_sums import SimulatedRuns, TaskSums
+from scoring.names import INSTABILITY
 from tasks.suites.suite import load_suite
-from tests.judge.pages.choice_site import CRYSTALS, MELTS, SHAPES, SURFACES, ChoiceSite, choice_site
+from tests.judge.pages.choice_site import CRYSTALS, DRIFT, MELTS, SHAPES, SURFACES, ChoiceSite, choice_site
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def test_all_groups_together_give_the_scores_of_the_board(site: ChoiceSite, task
     named = ids(site)
     for row in site.board.rows:
         for line in row.tasks:
-            for column in tasks[line.task.name].columns if line.task.name in tasks else ():
+            for column in tasks[line.task.name].columns if line.task.name in tasks and line.task is not DRIFT else ():
                 assert line.result is not None
                 metric = line.result.metrics[column.metric]
                 assert metric.charged is not None
@@ -57,16 +59,37 @@ def test_all_groups_together_give_the_scores_of_the_board(site: ChoiceSite, task
                 assert ranked[row.submission.id].n_failed == metric.n_failed
 
 
+def test_energy_drifts_count_as_in_the_instability(site: ChoiceSite, tasks: dict[str, TaskSums]) -> None:
+    """The score is the instability, of 5 decades at most; runs that failed count 5."""
+    rows = {row.submission.id: row for row in site.board.rows}
+    ranked = ranking_of_choice([tasks["drift"]], rows, Choice(needs=frozenset({""})))
+    assert ranked == []
+    column = replace(tasks["drift"].columns[0], needs=(Need.DYNAMICS,))
+    ranked = ranking_of_choice([TaskSums("drift", (column,))], rows, Choice(needs=frozenset({Need.DYNAMICS})))
+    assert len({model.score for model in ranked}) == len(ranked) == 3
+    for model in ranked:
+        assert model.score == pytest.approx(rows[model.model].scores[INSTABILITY].value / 5.0, rel=1e-5)
+    assert sum(model.n_failed for model in ranked) > 0
+
+
+def test_conditions_of_runs_are_those_of_the_task(tasks: dict[str, TaskSums]) -> None:
+    runs = {name: task.runs for name, task in tasks.items()}
+    melts, drift = SimulatedRuns((800.0, 800.0), 0.001), SimulatedRuns((300.0, 300.0), 2e-5)
+    assert runs == {"alloys": None, "steps": None, "shapes": None, "melts": melts, "drift": drift}
+
+
 def test_needs_follow_from_kinds_domains_and_titles(tasks: dict[str, TaskSums]) -> None:
     assert needs_of(CRYSTALS, "force_rmse", None) == (Need.FORCES,)
     assert needs_of(SURFACES, "barrier_mae", None) == (Need.BARRIERS,)
     assert needs_of(SURFACES, "reaction_energy_mae", None) == (Need.ENERGIES,)
     assert needs_of(SHAPES, "mae", None) == (Need.CONFORMERS,)
     assert needs_of(MELTS, "density_mape", None) == (Need.DYNAMICS,)
+    assert needs_of(DRIFT, "slope_geomean", None) == (Need.DYNAMICS,)
     classes = {
         name: {c for g in task.columns[0].references[0].groups for c in g.classes} for name, task in tasks.items()
     }
-    assert classes == {"alloys": {"crystal"}, "steps": {"surface"}, "shapes": {"molecule"}, "melts": {"liquid"}}
+    assert classes.pop("shapes") == {"molecule", "drug-like"}
+    assert classes == {"alloys": {"crystal"}, "steps": {"surface"}, "melts": {"liquid"}, "drift": {"crystal"}}
     suites = {
         ("ml-peg", "Conformers"): Need.CONFORMERS,
         ("ml-peg", "NEBs"): Need.BARRIERS,
@@ -84,6 +107,7 @@ def test_presets_are_those_that_the_suite_has_tasks_for(site: ChoiceSite) -> Non
     assert [preset.label for preset in offered.presets] == [
         "Barriers on surfaces",
         "Molten salts in MD",
+        "Conformers of drug-like molecules",
         "Conformers of molecules",
         "Forces in crystals",
     ]
@@ -104,6 +128,7 @@ def test_of_a_hidden_data_set_there_are_only_sums_of_five_items(site: ChoiceSite
         assert len(groups) > 2
         assert all(group.n_items >= LEAST_ITEMS for group in groups)
         for model in column.models.values():
+            assert model.block_errors == column.references[0].block_groups == column.references[0].block_trivial == ()
             for values in (model.errors, model.spreads, model.slopes):
                 assert all(float(f"{value:.1e}") == value for value in values)
     assert min(group.n_items for group in tasks["alloys"].columns[0].references[0].groups) == 1  # it is public
@@ -162,7 +187,7 @@ def test_the_canary_moves_the_sums_of_its_own_group_alone(site: ChoiceSite, task
 
 def test_no_name_of_an_item_is_in_the_files(site: ChoiceSite) -> None:
     files = {path: content for path, content in public_numbers(site).items() if "choices" in path}
-    assert len(files) == 5
+    assert len(files) == 6
     for content in files.values():
         assert not re.search(rb"O on Au|steps \d", content)
     index = json.loads(
@@ -170,7 +195,7 @@ def test_no_name_of_an_item_is_in_the_files(site: ChoiceSite) -> None:
     )
     assert {speed["us_per_atom"] for speed in index["speeds"]} == {90.0, 30.0, 4.0}
     read = {sums_of_file(content).task for content in files.values() if b'"columns":[' in content}
-    assert read == {"alloys", "steps", "shapes", "melts"}
+    assert read == {"alloys", "steps", "shapes", "melts", "drift"}
 
 
 def test_sums_are_kept_from_one_build_to_the_next(

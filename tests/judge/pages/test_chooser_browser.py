@@ -17,16 +17,8 @@ from judge.pages.chooser import Need
 from judge.publishing.folder import publish
 from judge.publishing.site_files import site_files
 from judge.ranking.item_makeup import StructureClass
-from scoring.choice import (
-    Choice,
-    ErrorColumn,
-    ModelSums,
-    ReferenceSums,
-    SumGroup,
-    TaskSums,
-    independent_items,
-    ranking_of_choice,
-)
+from scoring.choice import Choice, independent_items, ranking_of_choice
+from scoring.choice_sums import ErrorColumn, ModelSums, ReferenceSums, SimulatedRuns, SumGroup, TaskSums
 from tests.judge.pages.choice_site import choice_site
 from tests.judge.pages.ranking_site import Watched
 from tests.servers.site_server import served
@@ -39,6 +31,7 @@ pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parents[3] / "templates" / "js"
 N_CHOICES, SAME = 200, 1e-12
 SYMBOLS = ("H", "C", "O", "Na", "Cl", "Cu")
+TEMPERATURES, LENGTHS = (270.0, 300.0, 330.0, 800.0), (0.001, 0.02, 1.0)
 MODELS = tuple(f"model-{k}" for k in range(8))
 
 RANK = """async ([tasks, models, choices]) => {
@@ -52,7 +45,16 @@ RANK = """async ([tasks, models, choices]) => {
 
 def random_tasks(rng: np.random.Generator) -> list[TaskSums]:
     """Tasks of one to three columns, with models that failed, errors above 1, groups of one cluster, and no errors."""
-    return [TaskSums(f"task {k}", tuple(random_column(rng, k) for k in range(rng.integers(1, 4)))) for k in range(6)]
+    return [
+        TaskSums(f"task {k}", tuple(random_column(rng, k) for k in range(rng.integers(1, 4))), random_runs(rng))
+        for k in range(6)
+    ]
+
+
+def random_runs(rng: np.random.Generator) -> SimulatedRuns | None:
+    low, high = sorted(rng.choice(TEMPERATURES, 2).tolist())
+    runs = SimulatedRuns((low, high) if rng.random() < 0.8 else None, float(rng.choice(LENGTHS)))
+    return runs if rng.random() < 0.6 else None
 
 
 def random_column(rng: np.random.Generator, number: int) -> ErrorColumn:
@@ -66,7 +68,9 @@ def random_column(rng: np.random.Generator, number: int) -> ErrorColumn:
         shared = zip(sets, classes, n_items, n_clusters, trivial.tolist(), (trivial**2).tolist(), strict=True)
         groups = [SumGroup(*values) for values in shared]
         factor, floor = (1.0, 0.001) if rng.random() < 0.7 else (float(rng.uniform(0.1, 2)), 0.0)
-        references.append(ReferenceSums(tuple(groups), factor, floor))
+        blocks = tuple(sorted(rng.integers(0, n, int(rng.integers(0, 120))).tolist()))
+        of_blocks = tuple(rng.lognormal(size=len(blocks)).tolist())
+        references.append(ReferenceSums(tuple(groups), factor, floor, blocks, of_blocks))
     models = {}
     for model in MODELS:
         if rng.random() < 0.85:
@@ -75,17 +79,25 @@ def random_column(rng: np.random.Generator, number: int) -> ErrorColumn:
             slopes, failed = rng.normal(0, 0.01, n), rng.integers(0, 3, n)
             spreads = 0.01 * rng.lognormal(size=n)
             errors, spreads, slopes = (tuple(array.tolist()) for array in (errors, spreads, slopes))
-            models[model] = ModelSums(int(rng.integers(0, 2)), errors, spreads, slopes, tuple(failed.tolist()))
+            reference = int(rng.integers(0, 2))
+            blocks = tuple((size * rng.lognormal(size=len(references[reference].block_groups))).tolist())
+            models[model] = ModelSums(reference, errors, spreads, slopes, tuple(failed.tolist()), blocks)
     needs = tuple(rng.choice(list(Need), rng.integers(1, 3), replace=False).tolist())
     return ErrorColumn(f"metric {number}", needs, bool(rng.random() < 0.4), tuple(references), models)
 
 
-def random_choices(rng: np.random.Generator) -> list[dict[str, list[str]]]:
+def random_choices(rng: np.random.Generator) -> list[dict[str, Any]]:
     def some(names: Sequence[str], empty: float) -> list[str]:
         return [] if rng.random() < empty else [str(name) for name in names if rng.random() < 0.6]
 
     return [
-        {"elements": some(SYMBOLS, 0.3), "classes": some(list(StructureClass), 0.5), "needs": some(list(Need), 0.5)}
+        {
+            "elements": some(SYMBOLS, 0.3),
+            "classes": some(list(StructureClass), 0.5),
+            "needs": some(list(Need), 0.5),
+            "temperature_k": float(rng.choice(TEMPERATURES)) if rng.random() < 0.2 else None,
+            "length_ns": float(rng.choice(LENGTHS)) if rng.random() < 0.2 else None,
+        }
         for _ in range(N_CHOICES)
     ]
 
@@ -109,7 +121,8 @@ def test_the_browser_ranks_200_random_choices_as_python_does(browser: Browser, t
             for asked, (in_browser, independent) in zip(
                 choices, page.evaluate(RANK, [plain, MODELS, choices]), strict=True
             ):
-                choice = Choice(*(frozenset(asked[name]) for name in ("elements", "classes", "needs")))
+                texts = (frozenset(asked[name]) for name in ("elements", "classes", "needs"))
+                choice = Choice(*texts, asked["temperature_k"], asked["length_ns"])
                 by_python = [vars(model) for model in ranking_of_choice(tasks, MODELS, choice)]
                 assert len(in_browser) == len(by_python)
                 for one, other in zip(by_python, in_browser, strict=True):
@@ -170,11 +183,11 @@ class Reader:
     [
         ("Barriers on surfaces", "Reactions on metals"),
         ("Molten salts in MD", "Molten salts"),
-        ("Conformers of molecules", "Conformers of drugs"),
+        ("Conformers of drug-like molecules", "Conformers of drugs"),
     ],
 )
 def test_three_clicks_lead_to_a_named_model_with_its_interval(watched: Watched, preset: str, task: str) -> None:
-    """Barriers on a surface; a molten salt at 800 K for 1 ns; drug-like conformers."""
+    """Barriers on a surface; a molten salt in MD; drug-like conformers."""
     reader = Reader(watched.page)
     assert not any("choices" in request for request in watched.requests)  # loaded on demand
     reader.open()
@@ -211,9 +224,30 @@ def test_the_choice_is_in_the_address(watched: Watched, url: str) -> None:
     assert page.locator("[data-result]").inner_text() == ""
 
 
+def test_runs_at_other_conditions_are_named_as_such(watched: Watched) -> None:
+    """A molten salt at 800 K for 1 ns: the suite has 1 ps alone; for 1 ps it says nothing of the kind."""
+    page = watched.page
+    page.locator("[data-chooser] > summary").click()
+    chooser = page.locator("[data-chooser]")
+    chooser.get_by_role("link", name="Molten salts in MD").click()
+    chooser.get_by_label("At, K").fill("800")
+    chooser.get_by_label("For, ns").fill("1")
+    words = "No task runs such systems at 800 K for 1 ns. Here are the runs that there are: 3 models by 12 items"
+    chooser.get_by_role("status").get_by_text(words).wait_for()
+    assert "800 K for 1 ps" in page.locator("[data-result]").inner_text()
+    assert page.locator("[data-result] tbody th a").first.inner_text() == "Steady"
+    page.wait_for_url(re.compile(r"for\.length=1&for\.need=dynamics&for\.temperature=800$"))
+    chooser.get_by_label("For, ns").fill("0.001")
+    chooser.get_by_role("status").get_by_text(re.compile("^3 models by 12 items")).wait_for()
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [
+        ("for.temperature=800&for.need=barriers", "No task of this leaderboard answers this question."),
+        ("for.class=molecule&for.need=conformers", "3 models by 60 items of 1 task."),
+        ("for.class=drug-like&for.need=conformers", "3 models by 12 items of 1 task."),
+        ("for.temperature=310&for.class=crystal", "3 models by 12 items of 1 task."),
         ("for.elements=Xe", "No task of this leaderboard answers this question."),
         ("for.need=barriers&for.class=crystal", "No task of this leaderboard answers this question."),
         ("for.need=barriers&for.atoms=100000", "No model has this speed at a size that was measured."),
