@@ -112,14 +112,16 @@ def test_the_last_domain_is_asked_about_larger_structures_and_each_must_start(tm
     domains = ("Molecules", "Inorganic Materials", "Catalysis")
     sets = "\n".join(f'[label_sets."{domain}"]\nname = "EMT"\ndispersion = false' for domain in domains)
     (folder / "lambench.toml").write_text(f'name = "Heads"\n{sets}\n')
+    options = ("--card", str(folder / "lambench.toml"), "--driver", "process", "--python", sys.executable, "--json")
+    command = (str(folder), *options)
     started = f"    open({str(tmp_path / 'domains')!r}, 'a').write(domain + '\\n')\n"
     (folder / "calculator.py").write_text(DIES.replace("    return Dies()", f"{started}    return Dies()"))
-    said = submit(str(folder), "--driver", "process", "--python", sys.executable, "--json", cwd=tmp_path)
+    said = submit(*command, cwd=tmp_path)
     assert said.returncode == 0, said.stderr
     assert (tmp_path / "domains").read_text().split("\n")[:-1] == list(domains)
     timings = Submission.model_validate_json(said.stdout).preflight.timings
     assert max(timing.n_atoms for timing in timings) == 64
     (folder / "calculator.py").write_text(DIES.replace("    return Dies()", "    return {'Molecules': Dies()}[domain]"))
-    said = submit(str(folder), "--driver", "process", "--python", sys.executable, "--json", cwd=tmp_path)
+    said = submit(*command, cwd=tmp_path)
     assert said.returncode == 1
     assert "For the domain Inorganic Materials" in said.stdout + said.stderr
