@@ -20,7 +20,7 @@ from judge.view.earlier_pages import EarlierPages, Made
 from judge.view.page_context import Frame, frame
 from judge.view.parallel import in_background
 from judge.view.sources import Sources
-from scoring.choice import TaskSums
+from scoring.choice_sums import TaskSums
 
 PARTS = (model_pages, compare_page, text_pages, data_files, table_pages)
 PARTS_BESIDE = (task_pages, figures_page, changes_pages, reproduced_page)

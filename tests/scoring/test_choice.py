@@ -44,8 +44,8 @@ def column_of(items: Items, averages: dict[str, Average], labels: np.ndarray) ->
         )
         blocks = tuple(sums.block_groups.tolist()), tuple(sums.block_trivial.tolist())
         references.add(ReferenceSums(groups, 1.0, 0.0, *blocks))
-        of_model = (tuple(each.tolist()) for each in (sums.errors, sums.spreads, sums.slopes, sums.failed))
-        models[model] = ModelSums(0, *of_model, tuple(sums.block_errors.tolist()))
+        of_model = (sums.errors, sums.spreads, sums.slopes, sums.failed, sums.block_errors)
+        models[model] = ModelSums(0, *(tuple(each.tolist()) for each in of_model))
     (reference,) = references
     return ErrorColumn("mae", ("energies",), averages["m"].root, (reference,), models)
 

@@ -121,8 +121,8 @@ def test_the_browser_ranks_200_random_choices_as_python_does(browser: Browser, t
             for asked, (in_browser, independent) in zip(
                 choices, page.evaluate(RANK, [plain, MODELS, choices]), strict=True
             ):
-                texts = (frozenset(asked[name]) for name in ("elements", "classes", "needs"))
-                choice = Choice(*texts, asked["temperature_k"], asked["length_ns"])
+                texts = {name: frozenset(asked[name]) for name in ("elements", "classes", "needs")}
+                choice = Choice(**{**asked, **texts})
                 by_python = [vars(model) for model in ranking_of_choice(tasks, MODELS, choice)]
                 assert len(in_browser) == len(by_python)
                 for one, other in zip(by_python, in_browser, strict=True):
