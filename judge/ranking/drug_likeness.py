@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from ase.data import atomic_masses, atomic_numbers, covalent_radii
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import pdist, squareform
 
 from tasks.simulation.molecules import BOND
 from tasks.structures.frames import Bool, Frames
@@ -46,6 +44,9 @@ def drug_like(frames: Frames) -> Bool:
 
 
 def _is_one_molecule(frames: Frames, index: int) -> bool:
+    from scipy.sparse.csgraph import connected_components  # it takes long to import
+    from scipy.spatial.distance import pdist, squareform
+
     atoms = frames.atom_slice(index)
     radii = covalent_radii[frames.numbers[atoms]]
     bonded = squareform(pdist(frames.positions[atoms])) < BOND * (radii[:, None] + radii)
