@@ -1,4 +1,4 @@
-"""Pictures of a site's main pages, narrow and wide, light and dark: `python -m benchmarks.screenshots SITE --out DIR`.
+"""Pictures of each kind of page, narrow and wide, light and dark: `python -m benchmarks.screenshots SITE --out DIR`.
 
 `make demo` writes the site for docs/screenshots to var/site.
 """
@@ -20,6 +20,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 WIDTHS = {400: 1100, 1280: 900, 2560: 1500}
 """The height of the window by its width, in CSS pixels."""
+MAIN = ("leaderboard", "figures", "compare", "model", "task")
+OTHERS = ("domains", "schemes", "firmness", "ml-peg", "reproduced", "changes", "how", "submit", "404")
+WIDEST = max(WIDTHS)  # for the main pages alone
 COLOURS = 224  # of a picture: few colours give small files
 LARGEST = 1280  # pixels: wider pictures are scaled down to this width
 
@@ -36,6 +39,8 @@ def main() -> None:
         )
         for name, page in pages(options.site).items():
             for width, height in WIDTHS.items():
+                if width == WIDEST and name not in MAIN:
+                    continue
                 for scheme in ("light", "dark"):
                     path = options.out / f"{name}-{width}-{scheme}.png"
                     path.write_bytes(_picture(browser, f"{url}/{page}", width, height, scheme))
@@ -44,13 +49,13 @@ def main() -> None:
 
 
 def pages(site: Path) -> dict[str, str]:
-    """The main pages by the name of their picture; of models and tasks, the first page by name."""
+    """Each kind of page that the site has, by the name of its picture; of models and tasks, the first page by name."""
     paths = {"leaderboard": "index.html", "figures": "figures.html", "compare": "compare.html"}
     for name, folder in (("model", "submissions"), ("task", "tasks")):
         first = min((site / folder).glob("*.html"), default=None)
         if first is not None:
             paths[name] = first.relative_to(site).as_posix()
-    return paths
+    return paths | {name: path for name in OTHERS if (site / (path := f"{name}.html")).is_file()}
 
 
 def _picture(browser: Browser, url: str, width: int, height: int, scheme: str) -> bytes:

@@ -7,6 +7,7 @@ from importlib import resources
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from judge.view import escaping, formatting, goodness
+from judge.view.stacked_tables import stacked
 from scoring.intervals import MIN_INDEPENDENT
 
 
@@ -50,6 +51,7 @@ def environment() -> Environment:
         size=formatting.size,
         span=lambda interval: formatting.span(interval.low, interval.high),
         spaced=lambda text: text.replace("_", " "),
+        stacked=stacked,
         thousands=formatting.thousands,
         tint=goodness.tint,
         unit=formatting.shown_unit,

@@ -2,8 +2,12 @@
 
 import { plain } from "./plain.js";
 
+// The roles stay if a narrow screen shows the table as blocks.
+const ROLES = { table: "table", thead: "rowgroup", tbody: "rowgroup", tr: "row", td: "cell" };
+
 function element(name, css, text) {
   const made = document.createElement(name);
+  if (ROLES[name]) made.setAttribute("role", ROLES[name]);
   if (css) made.className = css;
   if (text !== undefined) made.textContent = text;
   return made;
@@ -20,6 +24,7 @@ function named(name, page) {
 
 function heading(model, remove) {
   const th = element("th");
+  th.setAttribute("role", "columnheader");
   th.scope = "col";
   th.append(named(model.name, remove && model.page));
   if (model.version) {
@@ -37,8 +42,9 @@ function heading(model, remove) {
   return th;
 }
 
-function cellOf({ text, note, fault, mark }) {
+function cellOf({ text, note, fault, mark }, model) {
   const td = element("td", mark);
+  td.dataset.label = plain(`${model.name} ${model.version}`.trim());
   if (fault) {
     const chip = element("span", "chip fault");
     const sign = element("span", "", "✕");
@@ -52,34 +58,37 @@ function cellOf({ text, note, fault, mark }) {
   return td;
 }
 
-function rowOf({ name, page, cells, below, same }) {
+function rowOf({ name, page, cells, below, same }, models) {
   const tr = element("tr", `${below ? "below" : ""}${same ? " same" : ""}`);
   const th = element("th");
+  th.setAttribute("role", "rowheader");
   th.scope = "row";
   th.append(named(name, page));
-  tr.append(th, ...cells.map(cellOf));
+  tr.append(th, ...cells.map((cell, i) => cellOf(cell, models[i])));
   return tr;
 }
 
-function bodyOf({ title, lines }, columns) {
+function bodyOf({ title, lines }, models) {
   const body = element("tbody", lines.every((line) => line.same) ? "same" : "");
   const tr = element("tr", "group");
   const th = element("th", "", plain(title));
+  th.setAttribute("role", "rowheader");
   th.scope = "rowgroup";
-  th.colSpan = columns;
+  th.colSpan = models.length + 1;
   tr.append(th);
-  body.append(tr, ...lines.map(rowOf));
+  body.append(tr, ...lines.map((line) => rowOf(line, models)));
   return body;
 }
 
 /** The table; `remove(model)` is called when a reader removes a model. Without it, the names are names only. */
 export function table(models, groups, remove) {
-  const made = element("table", "plain compare");
+  const made = element("table", models.length > 2 ? "plain compare stack" : "plain compare");
   made.setAttribute("aria-labelledby", "compared-title");
   made.style.setProperty("--n", String(models.length));
   const head = element("tr");
   head.append(element("td"), ...models.map((model) => heading(model, remove)));
-  made.createTHead().append(head);
-  made.append(...groups.map((group) => bodyOf(group, models.length + 1)));
+  const top = element("thead");
+  top.append(head);
+  made.append(top, ...groups.map((group) => bodyOf(group, models)));
   return made;
 }

@@ -7,6 +7,7 @@ from functools import partial
 
 from judge.disclosure.redaction import LEAST_ITEMS
 from judge.pages.models.model_card import card_lines, judged_lines
+from judge.pages.models.model_description import model_description
 from judge.pages.models.model_figures import figures_of
 from judge.pages.models.model_inputs import inputs_of
 from judge.pages.models.model_tasks import domains_of, provenance_of
@@ -48,6 +49,7 @@ def _files(frame: Frame, row: Row, related: Related) -> dict[str, bytes]:
         "submission.html",
         row.page,
         row=row,
+        description=model_description(frame, row),
         lines=(*card_lines(card, row.submission.preflight), *judged_lines(card, row.tasks)),
         rank_status=frame.rank_statuses.get(row.submission.id, score_display.RankStatus()),
         team=team_name(row.submission),

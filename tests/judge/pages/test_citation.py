@@ -108,7 +108,8 @@ def test_each_page_has_what_other_sites_show_beside_a_link() -> None:
         assert {f"{root}changes.atom", f"{root}how.html#cite"} <= set(page.feet)
     assert FILE in files
     assert '<a href="changes.atom"' in files["changes.html"].decode()
-    assert len({page.properties["og:description"] for page in pages.values()}) > len(SUITE.tasks)  # a task has its own
+    described = {page.properties["og:description"] for page in pages.values()}
+    assert len(described) > len(SUITE.tasks) + len(board.board.rows)  # each task and each model has its own
 
 
 def test_without_an_address_no_page_states_one() -> None:

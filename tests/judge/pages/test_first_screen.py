@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
+from judge.pages import data_files, index_page
 from judge.pages.node_intervals import node_intervals_file
 from judge.publishing.site_files import build_site
 from judge.ranking.build import build_leaderboard
@@ -18,6 +20,8 @@ from judge.view.goodness import N_TINTS, goodness, tint
 from submissions.records import StatedLabelSet, TrainingSet
 from submissions.store.local import LocalStore
 from tests.judge.pages.built_site import Page as ReadPage
+from tests.judge.pages.page_reader import page_frame
+from tests.judge.pages.screen_rules import cut_texts, empty_parts, lay_out_all
 from tests.servers.site_server import served
 from tests.world.board_records import SUITE, good_results, items_of, save, submission
 
@@ -29,6 +33,7 @@ TITLED = replace(
 )
 N_MODELS = 7
 CHOOSER = 48  # CSS pixels of the closed block above the table, if it is not there
+TABLES = ("index.html", "domains.html", "schemes.html", "firmness.html")
 SIZES = {(400, 800): 1, (768, 1024): 5, (1280, 800): 5}
 """How many models are whole on the first screen, by the size of the window."""
 
@@ -198,33 +203,108 @@ def test_ok_with_failed_items_is_partly_failed(folder: Path) -> None:
         assert all(re.fullmatch(r"2 of \d+ failed", words.strip()) for words in partly)
 
 
-@pytest.mark.parametrize("name", ["index.html", "domains.html", "schemes.html", "firmness.html"])
-def test_no_number_is_cut_and_no_page_is_wider_than_a_telephone(browser: Browser, address: str, name: str) -> None:
-    page = browser.new_page(viewport={"width": 400, "height": 800})
-    page.goto(address + name)
-    page.wait_for_load_state("networkidle")
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    cut = page.locator("td .number, td .range").evaluate_all(
-        "spans => spans.filter((span) => span.scrollWidth > span.clientWidth + 1"
-        " && getComputedStyle(span).overflow === 'hidden').map((span) => span.textContent)"
-    )
-    assert cut == []
+def laid_out(browser: Browser, url: str, width: int, scripts: bool = True) -> Page:
+    """A page with all of its parts; without its scripts if they are not wanted, but with those of the test."""
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    if not scripts:
+        page.route("**/*.js", lambda route: route.abort())
+    page.goto(url, wait_until="networkidle")
+    lay_out_all(page)
+    return page
+
+
+def kinds_of_pages(folder: Path) -> list[str]:
+    """Each kind of page that has tables or sections of text."""
+    some = [min((folder / kind).glob("*.html")).relative_to(folder).as_posix() for kind in ("submissions", "tasks")]
+    return [*TABLES, "compare.html", "how.html", "submit.html", *some]
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_no_cell_is_cut_and_no_page_is_wider_than_a_telephone(
+    browser: Browser, address: str, folder: Path, scripts: bool
+) -> None:
+    for name in kinds_of_pages(folder):
+        page = laid_out(browser, address + name, 400, scripts)
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), name
+        assert cut_texts(page) == [], name
+        page.close()
+
+
+@pytest.mark.parametrize("damage", ["width: 60rem", "height: 3rem; overflow: hidden"])
+def test_a_cut_number_is_found(browser: Browser, address: str, damage: str) -> None:
+    page = laid_out(browser, f"{address}compare.html", 400)
+    page.locator("table.compare").last.evaluate("(table, damage) => (table.style.cssText = damage)", damage)
+    assert any(re.search(r"\d", text) for text in cut_texts(page))
     page.close()
 
 
-@pytest.mark.parametrize("name", ["index.html", "domains.html", "schemes.html", "firmness.html"])
-def test_no_third_of_a_section_is_empty(browser: Browser, address: str, name: str) -> None:
-    """At 1280 pixels something stands in the right third of each section."""
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.goto(address + name)
-    page.wait_for_load_state("networkidle")
-    edges = page.evaluate(
-        """() => [...document.querySelectorAll("main > section:not(.hero)")].map((section) => {
-          const range = document.createRange();
-          range.selectNodeContents(section);
-          const boxes = [...range.getClientRects()].filter(({ width, height }) => width && height);
-          return [section.id, Math.max(...boxes.map(({ right }) => right))];
-        })"""
-    )
-    assert [section for section, right in edges if right < 1280 * 2 / 3] == []
+def test_compared_models_stand_below_each_other_on_a_telephone(browser: Browser, address: str) -> None:
+    page = laid_out(browser, f"{address}compare.html", 400)
+    row = page.get_by_role("row", name="Force-field error").first  # a row in spite of the layout
+    cells = [box for box in (cell.bounding_box() for cell in row.get_by_role("cell").all()) if box]
+    assert len(cells) == 5
+    assert len({box["x"] for box in cells}) == 1
+    assert [box["y"] for box in cells] == sorted({box["y"] for box in cells})
+    named = row.get_by_role("cell").evaluate_all("cells => cells.map(cell => cell.dataset.label)")
+    assert named == [f"Model {number} 1.2" for number in range(5)]
     page.close()
+
+
+def test_no_third_of_a_section_is_empty(browser: Browser, address: str, folder: Path) -> None:
+    """In a window of 1280 × 800, no third of a section has nothing for more than a third of the window's height."""
+    for name in kinds_of_pages(folder):
+        page = laid_out(browser, address + name, 1280)
+        assert empty_parts(page, 800 / 3) == [], name
+        page.close()
+
+
+@pytest.mark.parametrize(("section", "third"), [("tasks", 2), ("tasks", 0)])
+def test_an_empty_third_is_found(browser: Browser, address: str, section: str, third: int) -> None:
+    page = laid_out(browser, f"{address}index.html", 1280)
+    damage = "padding-inline-end: 30rem" if third == 2 else "padding-inline-start: 30rem"
+    page.locator(f"#{section}").evaluate("(part, damage) => (part.style.cssText = damage)", damage)
+    assert (section, third) in {(part.section, part.third) for part in empty_parts(page, 800 / 3)}
+    page.close()
+
+
+@pytest.mark.parametrize("query", ["", "&values=raw"])
+def test_added_columns_of_a_domain_and_a_task_have_intervals(browser: Browser, tmp_path: Path, query: str) -> None:
+    models = [submission(name) for name in ("alpha", "beta")]
+    board = page_frame(SUITE, models, [*good_results(models[0], 0.1), *good_results(models[1], 0.3)])
+    files = {**board.assets.files, **data_files.pages(board), **index_page.pages(board)}
+    for path, data in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+    domain, task = "force_field/Inorganic Materials", "task:barriers/mae"
+    keys = {"column": [domain, task]}
+    with served(tmp_path) as url:
+        page = opened(browser, url, (1280, 800), query=f"?{urlencode(keys, doseq=True)}{query}")
+        intervals = json.loads(
+            (tmp_path / str(page.locator("[data-board]").get_attribute("data-intervals"))).read_bytes()
+        )
+        for key in (domain, task):
+            at = page.locator(f"[data-board] th[data-key='{key}']").evaluate("th => th.cellIndex")
+            for model in models:
+                cell = page.locator(f"#ranking tr[data-id='{model.id}'] > *").nth(at)
+                expect(cell.locator(".number")).to_have_text(re.compile(r"\d"))
+                known = intervals["force_field"][model.id]["parts"]["Inorganic Materials"]
+                if key == task:
+                    known = intervals["property_error"][model.id]["leaves"][0]
+                if key == domain or not query:  # raw errors of tasks have the interval of no score
+                    expect(cell.locator(".range")).to_have_text(f"{known[0]:.3f}\u00a0– {known[1]:.3f}")
+        page.context.close()
+
+
+def test_a_reference_is_a_short_word_and_explained_on_demand(browser: Browser, tmp_path: Path) -> None:
+    store = LocalStore(tmp_path / "store")
+    for name, error in (("alpha", 0.1), ("beta", 0.2), ("emt", 0.3)):
+        save(store, [model := submission(name, version="1.2")], good_results(model, error))
+    build_site(store, SUITE, tmp_path / "site", pytest.fail, references=["emt"])
+    with served(tmp_path / "site") as url:
+        page = opened(browser, url, (1280, 800))
+        row, ranked = page.locator("[data-rows=reference] tr").first, page.locator("[data-rows=ranked] tr").first
+        height, usual = (each.evaluate("row => row.clientHeight") for each in (row, ranked))
+        assert height <= 1.5 * usual
+        row.get_by_text("reference", exact=True).click()
+        expect(row.get_by_text("Judged like any other model")).to_be_visible()
+        page.context.close()
