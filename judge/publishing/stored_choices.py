@@ -95,12 +95,12 @@ class StoredChoices:
             return TaskSums(task.name, ())
         hidden = any(is_hidden(line, self.sources.public) for line in lines.values())
         shared = hidden and task.name in self._sharing(task.kind)
-        reader = _TaskReader(self, task, self.sources.data / task.dataset, dict(sorted(card.sha256.items())), shared)
+        reader = _TaskReader(self, task, self.sources.data / task.dataset, card.model_dump_json(), shared)
         judged = {id: line for id, line in lines.items() if line.ok and _is_of(line)}
         floors = [self._floors[task.name, name] for name in metrics]
         stamps = {id: reader.stamps(line) for id, line in judged.items()}
-        stated = task.domain, task.parameters.model_dump(mode="json")
-        key = key_of("choice task", stated, reader.hashes, hidden, shared, metrics, floors, sorted(stamps.items()))
+        stated = task.name, task.domain, task.parameters.model_dump(mode="json")
+        key = key_of("choice task", stated, reader.card, hidden, shared, metrics, floors, sorted(stamps.items()))
         if all(stamps.values()) and (entry := self.cache.get(key)):
             kept = json.loads(entry)
             if all(self.cache.get(used) for used in kept["made_from"]):  # those that are used stay in the cache
@@ -173,7 +173,7 @@ class _TaskReader:
     """Reads the sums of the results of a task.
 
     Args:
-        hashes: of the files of its data set.
+        card: of its data set, as JSON, with the hashes of its files.
         shared: whether another data set has items in common with it.
         used: keys of the cache that the sums so far were made from.
     """
@@ -181,7 +181,7 @@ class _TaskReader:
     board: StoredChoices
     task: Task
     folder: Path
-    hashes: Mapping[str, str]
+    card: str
     shared: bool
     used: set[str] = field(default_factory=set)
 
@@ -199,7 +199,7 @@ class _TaskReader:
         assert result is not None
         metrics = [name for name in names if name in result.metrics]
         stamps = self.stamps(line)
-        made_from = stamps, self.task.domain, self.hashes, hidden, self.shared, metrics
+        made_from = stamps, self.task.domain, self.card, hidden, self.shared, metrics
         key = key_of("choice", *made_from) if stamps else None
         entry = kept.get(key) if key else b""
         stored = json.loads(entry) if entry else None

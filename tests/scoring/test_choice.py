@@ -18,7 +18,7 @@ SETS = (("Cu",), ("Cu", "O"), ("O",))
 
 
 def items_and_average(rng: np.random.Generator, n: int = 60, root: bool = False) -> tuple[Items, Average]:
-    """Items in clusters of three, of which one failed if the metric is no root."""
+    """Items in clusters of three, one of them failed if the metric is no root."""
     error, reference = rng.normal(0, 0.1, n), rng.normal(0, 1.0, n)
     cause = ((np.arange(n) == 5) & (not root)).astype(np.int8)
     error[cause > 0] = np.nan
@@ -114,7 +114,7 @@ def test_without_blocks_ties_follow_the_interval_of_independent_models() -> None
 
 
 def compared(rng: np.random.Generator, n: int, shift: float, shared: float) -> tuple[ErrorColumn, np.ndarray]:
-    """Two models with errors of mean 0.3 and 0.3 + shift, of which a part is that of both; their difference by item."""
+    """Two models with errors of mean 0.3 and 0.3 + shift, partly the same for both; their difference by item."""
     items, average = items_and_average(rng, n)
     items = replace(items, cause=np.zeros(n, np.int8), cluster=items.id)
     average = average._replace(baseline=np.ones(n))

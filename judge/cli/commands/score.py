@@ -48,7 +48,7 @@ def ml_peg_command(
 def mlipaudit_command(
     results: Annotated[Path, typer.Argument(metavar="RESULTS.JSON", help="values of items by model and benchmark")],
     facts: FactsFile = None,
-    release: Annotated[str, typer.Option(metavar="NAME", help="a packaged release: mlipaudit-0.1.8")] = "mlipaudit",
+    release: Annotated[str | None, typer.Option(metavar="NAME", help="a packaged release: mlipaudit-0.1.8")] = None,
     as_published: AsPublished = False,
     as_json: Json = False,
     explain: Explain = None,

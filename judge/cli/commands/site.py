@@ -28,10 +28,10 @@ def build_command(
     from judge.workspace import open_workspace
 
     workspace = open_workspace()
-    with in_background(lambda: list_records(workspace.store)) as records:  # while Python reads the rest of the code
+    with in_background(lambda: list_records(workspace.store)) as listed:  # while Python reads the rest of the code
         from judge.cli.maintainer.site import run_build
 
-        run_build(workspace, records, suite, out, keep_going, anew, as_json)
+        run_build(workspace, listed(), suite, out, keep_going, anew, as_json)
 
 
 @app.command("publish")

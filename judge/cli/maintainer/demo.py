@@ -47,7 +47,7 @@ def run_demo(full: bool, base: str | None, driver: DriverName | None, as_json: b
         demo = _demonstrate(suite, base, driver)
         wall_s = time.monotonic() - begin
         say = Reporter(demo.console).say
-        say(f"Done in {duration(wall_s)}, of which the judging took {duration(demo.judging_s)}.")
+        say(f"Done in {duration(wall_s)}. Judging took {duration(demo.judging_s)}.")
         setting = _setting(demo.workspace)
         say(f"{', '.join(REFERENCES)} has no rank. For other commands state it in judge.toml: {setting}")
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -37,7 +37,7 @@ MAX_LINE = 1000
 
 def run_build(
     workspace: Workspace,
-    records: Callable[[], list[Stamped]],
+    records: Sequence[Stamped],
     suite: str | None,
     out: Path | None,
     keep_going: bool,
@@ -47,7 +47,7 @@ def run_build(
     """Writes the pages from the store. Exit status 1 if a broken record was left out.
 
     Args:
-        records: lists those of the store.
+        records: all of the store.
     """
     folder = out.absolute() if out else workspace.settings.site_dir
     problems = write_pages(workspace, suite or workspace.settings.suite, folder, anew, records)
@@ -64,18 +64,18 @@ def write_pages(
     suite: str,
     folder: Path,
     anew: bool = False,
-    list_them: Callable[[], list[Stamped]] | None = None,
+    records: Sequence[Stamped] | None = None,
 ) -> tuple[str, ...]:
     """Writes the pages into `folder`, if anything has changed; a line for each record that was left out.
 
     Args:
         suite: name or path.
         anew: write every page, even if nothing changed.
-        list_them: lists the records of the store; None: as `list_records`.
+        records: all of the store; None: they are listed.
     """
     settings = workspace.settings
     chosen = load_unchanged(workspace.store, suite)
-    records = list_them() if list_them else list_records(workspace.store)
+    records = list_records(workspace.store) if records is None else records
     key = build_key(workspace, chosen, records)
     if anew:
         interval_cache(settings, folder).remove()

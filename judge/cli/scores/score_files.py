@@ -20,7 +20,7 @@ from scoring import RawMetric, ScoringError, Term, as_data
 from scoring.ml_peg import Mismatch, MlPegFacts, load_facts, mismatches, ml_peg_score, parse_facts
 from scoring.mlipaudit import Measured as MeasuredItems
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_score, parse_mlipaudit
-from scoring.names import Variant
+from scoring.names import MLIPAUDIT, Variant
 from scoring.ranking import ranks
 from submissions.tables import number_text, plain_table, table_console
 
@@ -83,10 +83,10 @@ def run_ml_peg(
 
 
 def run_mlipaudit(
-    results: Path, facts: Path | None, release: str, as_published: bool, as_json: bool, explain: str | None
+    results: Path, facts: Path | None, release: str | None, as_published: bool, as_json: bool, explain: str | None
 ) -> None:
     """Computes MLIPAudit scores of results in a file: over all benchmarks, and over the compatible ones."""
-    stated = parse_mlipaudit(read_text(facts), facts.name) if facts else load_mlipaudit(release)
+    stated = parse_mlipaudit(read_text(facts), facts.name) if facts else load_mlipaudit(release or MLIPAUDIT)
     variant = Variant.AS_PUBLISHED if as_published else Variant.CORRECTED
     rows = []
     for name, model in read_table(MlipAuditFile, results).models.items():

@@ -212,6 +212,9 @@ def test_sums_are_kept_from_one_build_to_the_next(
         monkeypatch.setattr(f"judge.publishing.stored_choices.{name}", lambda *_, name=name: read.append(name))
     assert kept.with_all().choices() == first
     assert read == []
+    cards = {name: card.model_copy(update={"title": f"Liquids: {card.title}"}) for name, card in sources.cards.items()}
+    kept._replace(sources=replace(sources, cards=cards)).with_all().choices()
+    assert "load_items" in read  # a title tells what class structures have
 
 
 def test_without_scripts_the_chooser_is_not_shown(site: ChoiceSite) -> None:

@@ -216,9 +216,9 @@ def check(before: Frame, after: Frame) -> None:
     """The pages of `after` are the same if those of `before` may be used again, and not all of them are as before."""
     remembered = EarlierPages()
     pages = drawn(before, remembered)
-    anew = drawn(after)
-    assert drawn(after, EarlierPages(remembered.drawn, pages.get)) == anew
-    assert anew != pages
+    fresh = drawn(after)
+    assert drawn(after, EarlierPages(remembered.drawn, pages.get)) == fresh
+    assert fresh != pages
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -1,4 +1,4 @@
-"""Two boards with equal keys of a submission have equal scores of it, whatever changed in the store."""
+"""Two boards with equal keys of a submission have equal scores of it, after any changes of the store."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def test_scores_with_equal_keys_are_equal(store: LocalStore, tmp_path: Path, see
     done = changes(store, random.Random(seed))
     for _ in range(N_STEPS):
         what = next(done)
-        (anew, problems), (kept, reported) = board(store), board(store, cache)
+        (fresh, problems), (kept, reported) = board(store), board(store, cache)
         assert problems == reported, what
-        for one, other in zip(anew.rows, kept.rows, strict=True):
+        for one, other in zip(fresh.rows, kept.rows, strict=True):
             assert scores(one) == scores(other), what
             computed = digest_of((other.scores, other.as_published))
             assert made.setdefault(other.made_from or computed, computed) == computed, what
