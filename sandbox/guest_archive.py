@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-MAIN = "import sys\nfrom lambench_guest.start import begin\nsys.exit(begin('{module}'))\n"
+MAIN = "from lambench_guest.start import begin, end\nend(begin('{module}'))\n"
 
 
 @cache

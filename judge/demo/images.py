@@ -79,12 +79,13 @@ class ExampleImages:
         Raises:
             JudgeFault: packages cannot be downloaded, or a step of the build fails.
         """
-        with lock_of(cache_folder() / "images"):
-            try:
+        try:
+            with lock_of(cache_folder() / "images" / BASE):
                 calculator = self._built(BASE, {"BASE_IMAGE": self.base})
+            with lock_of(cache_folder() / "images" / _layer(name)):
                 self._built(name, {"CALCULATOR": calculator})
-            except (docker.errors.DockerException, requests.RequestException) as error:
-                raise JudgeFault(FaultCause.DOCKER, f"cannot build lambench/{name}: {error}") from error
+        except (docker.errors.DockerException, requests.RequestException) as error:
+            raise JudgeFault(FaultCause.DOCKER, f"cannot build lambench/{name}: {error}") from error
         return _reference(name)
 
     def prune(self) -> None:
@@ -154,6 +155,11 @@ def _hash_of(files: Mapping[str, Path], packages: Mapping[str, Path], arguments:
         digest.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\0".encode())
     digest.update("\0".join([*packages, *(f"{key}={value}" for key, value in arguments.items())]).encode())
     return digest.hexdigest()
+
+
+def _layer(name: str) -> str:
+    """A name that examples have in common if they share the layer of torch: one of them must be built first."""
+    return "torch" if (EXAMPLES / name / "torch.txt").exists() else name
 
 
 def _reference(name: str) -> str:

@@ -37,6 +37,14 @@ def begin(module: str) -> int:
     return int(guest.main())
 
 
+def end(status: int) -> None:
+    """Ends the process without its exit handlers: those of frameworks take a second, and nothing depends on them."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # the calculator closed it, or nobody reads
+            stream.flush()
+    os._exit(status)
+
+
 def send_failure(kind: str, text: str, cause: int = 1) -> None:
     """Tells the judge that nothing can be loaded, and why."""
     stated = {"op": "failed", "protocol": "1", "class": kind, "text": text, "cause": str(cause)}

@@ -31,6 +31,7 @@ from submissions.preflight.acceptance import earlier_submission, make_submission
 from submissions.progress import Reporter, duration
 
 SUITE, FULL_SUITE = "demo", "quickstart"
+N_PREPARED = 2  # models whose images are built at the same time: a build mostly waits for one core
 
 
 def run_demo(full: bool, base: str | None, driver: DriverName | None, as_json: bool) -> None:
@@ -71,7 +72,7 @@ def _demonstrate(suite: str, base: str | None, driver: DriverName | None) -> Dem
     say = Reporter(console).say
     demo = Demonstration(_workspace(), console, suite, driver or _driver(say))
     prepare = _preparation(demo.driver, base, say)
-    with ThreadPoolExecutor(1) as downloads, ThreadPoolExecutor(1) as preparations:
+    with ThreadPoolExecutor(1) as downloads, ThreadPoolExecutor(N_PREPARED) as preparations:
         downloads.submit(_download_all, say)
         references = {name: preparations.submit(prepare, name) for name in MODELS}
         if demo.workspace.settings.cold_start == "required":
