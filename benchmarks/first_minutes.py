@@ -5,7 +5,7 @@ Each command runs in a folder of its own, with an empty store. Images and wheels
 
 from __future__ import annotations
 
-import re
+import json
 import resource
 import subprocess
 import sys
@@ -26,7 +26,6 @@ from judge.demo.examples import MODELS
 JUDGE = Path(sys.executable).with_name("judge")
 N_FRAMES, ATOMS_PER_FRAME = 100_000, 4
 FIRST_PAGE_S, JUDGING_S, DEMO_S = 180.0, 120.0, 360.0
-_DURATION = re.compile(r"the judging took (?:(\d+) h )?(?:(\d+) min )?(?:(\d+) s)?")
 IMPORT = "data import extxyz frames.extxyz --units ase --name frames --version 1 --label-set PBE"
 
 
@@ -41,26 +40,19 @@ def measure_first_minutes() -> Iterator[Figure]:
 def measure_demo(folder: Path) -> Iterator[Figure]:
     """The times of `judge demo` in `folder`: of its first page, of its judging and of the whole."""
     begin, output, pages_s = time.monotonic(), "", []
-    with subprocess.Popen([JUDGE, "demo"], cwd=folder, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout or ():
+    command = [JUDGE, "demo", "--json"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr or ():
             output += line
             if line.startswith("The leaderboard is file://"):
                 pages_s.append(time.monotonic() - begin)
-    whole_s = time.monotonic() - begin
+        summary = process.stdout.read() if process.stdout else ""
     if process.returncode or not pages_s:
         raise SystemExit(f"judge demo failed ({process.returncode}):\n{output}")
+    stated = json.loads(summary)
     yield Figure("judge demo: first page, of two models", pages_s[0], "s", FIRST_PAGE_S)
-    yield Figure(f"judge demo: judging of {len(MODELS)} models", judging_s(output), "s", JUDGING_S)
-    yield Figure("judge demo: the whole", whole_s, "s", DEMO_S)
-
-
-def judging_s(output: str) -> float:
-    """The time of judging that `judge demo` states at its end [s]."""
-    stated = _DURATION.search(output)
-    if stated is None:
-        raise SystemExit(f"judge demo states no time of judging:\n{output}")
-    hours, minutes, seconds = (int(number or 0) for number in stated.groups())
-    return float(3600 * hours + 60 * minutes + seconds)
+    yield Figure(f"judge demo: judging of {len(MODELS)} models", stated["judging_s"], "s", JUDGING_S)
+    yield Figure("judge demo: the whole", time.monotonic() - begin, "s", DEMO_S)
 
 
 def measure_help(folder: Path, rounds: int = 5) -> Iterator[Figure]:
