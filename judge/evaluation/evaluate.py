@@ -22,6 +22,7 @@ from judge.evaluation.observe import UnitStorage
 from judge.evaluation.plan import Step
 from judge.evaluation.request import Request
 from judge.evaluation.runner import Runner
+from judge.evaluation.unit_order import own_order
 from judge.evaluation.unit_report import Did, UnitReport
 from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.records.attempts import DeathWatch
@@ -77,8 +78,11 @@ class Summary(Record):
         return 1 if self.counts[Did.FAULT] or self.counts[Did.HELD] else 0
 
 
-def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summary:
+def evaluate(workspace: Workspace, request: Request, reporter: Reporter, worker: str = "") -> Summary:
     """Observes and measures what is missing.
+
+    Args:
+        worker: the identity of this process among others that run the same request; empty: it is the only one.
 
     Raises:
         UsageError, SuiteError, DatasetError, JudgeFault: as `plan_work`. If the store fails later, finished units are
@@ -90,9 +94,11 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
         record_suite(work.store, work.suite)
     # A machine that only observes signs nothing: no key is made.
     key = None if request.observe_only else workspace.signing_key(reporter.say)
+    machine = this_machine(settings, work, reporter)
+    plan = own_order(work.plan, worker, machine.images_here(work.plan)) if worker else work.plan
     runner = Runner(
         place=UnitStorage(work.store, workspace.data, key, settings.log.parent / "solutions"),
-        machine=this_machine(settings, work, reporter),
+        machine=machine,
         reporter=reporter,
         beat_s=settings.beat_s,
         watch=DeathWatch(work.store, settings.dead_after_s),
@@ -101,11 +107,12 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
         budget=None if request.budget_s is None else _budget(request.budget_s, work),
         options=request.machine_options,
         command="judge evaluate" if request.rounds is None else "judge rejudge",
+        one_of_many=bool(worker),
     )
     emit(Event.RUN_BEGUN, count=len(work.plan))
     with reporter:
         reporter.expect(sum(planned.step is not Step.DONE for planned in work.plan))
-        reports = runner.run(work.plan)
+        reports = runner.run(plan)
     emit(Event.RUN_ENDED, count=len(reports))
     return Summary(
         suite=work.suite.name,

@@ -7,12 +7,13 @@ GPU that spoils attempts is not used any more, and the attempts are tried again 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from judge.evaluation.observe import ExecutionTarget
+from judge.evaluation.plan import Planned, Step
 from judge.evaluation.provenance import origin
 from judge.images.disk_space import require_room
 from judge.images.pull import resolve_image
@@ -100,6 +101,21 @@ class Machine:
                 self.say(f"Removed {removed} containers that a judge left behind.")
         return self._driver
 
+    def images_here(self, plan: Iterable[Planned]) -> Callable[[str], bool]:
+        """Whether the engine of this host has the image of a submission of `plan`, by its ID; true if all come along.
+
+        An engine that does not answer has none; the first attempt reports it.
+        """
+        apart = {planned.unit.submission.id: planned.unit.submission for planned in plan if _asks(planned)}
+        elsewhere = set[str]()
+        for id, submission in apart.items():
+            if submission.image.mirror:
+                try:
+                    self.sandbox().resolve(submission.image.id)
+                except (SubmissionFault, JudgeFault):
+                    elsewhere.add(id)
+        return lambda id: id not in elsewhere
+
     def clear(self) -> None:
         """Removes what a dead judge of this host left, even if there is nothing more to observe."""
         if self.run_dir is not None and is_something_left(self.run_dir):
@@ -163,3 +179,7 @@ class Machine:
                 del self._images[submission.id]  # a fault of the engine, which may pass
             raise image
         return image
+
+
+def _asks(planned: Planned) -> bool:
+    return planned.step in (Step.OBSERVE, Step.OPEN)

@@ -1,14 +1,19 @@
 """Runs a plan: one unit after another, each under a claim. After a fault of the judge a unit is tried again, then held.
 
-The engine is opened only once there is something to observe.
+The engine is opened only once there is something to observe. While the next unit is observed, the result of the last
+one is measured and stored.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from judge.evaluation.budget import Budget
 from judge.evaluation.judged_answers import waits_for
@@ -18,16 +23,20 @@ from judge.evaluation.observe import ExecutionTarget, UnitStorage, fault_end, ob
 from judge.evaluation.plan import Planned, Step, Unit, next_step
 from judge.evaluation.quarantine import MIN_SUBMISSIONS, Quarantine, bad_datasets, bad_gpus
 from judge.evaluation.train import join_trainings, observe_training, trainings_left
+from judge.evaluation.unit_order import taken, without_taken
 from judge.evaluation.unit_report import Did, UnitReport, line_of
 from judge.records.attempts import MAX_DEATHS, MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.records.records import End, Origin, Result
 from sandbox.drivers.gpu import hold_gpu
+from sandbox.drivers.host_turn import host_turn
 from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.progress import Reporter
 
 WAIT_S = 0.5
 RETRY_S = 1.0
+T = TypeVar("T")
+LIST_AGAIN_S = 5.0  # the shortest time between two listings that look for units which others have taken
 
 
 @dataclass
@@ -40,6 +49,7 @@ class Runner:
         budget: after which no unit is started; None for no budget.
         options: by which another command judges the same suite in the same way, with a space before each.
         command: that runs these units, for the line that says how to try one again.
+        one_of_many: whether other workers run the same plan: what they have taken is then left to them.
     """
 
     place: UnitStorage
@@ -52,38 +62,70 @@ class Runner:
     budget: Budget | None = None
     options: str = ""
     command: str = "judge evaluate"
+    one_of_many: bool = False
     _units: dict[str, Unit] = field(default_factory=dict)
     _histories: dict[str, History] = field(default_factory=dict)
     _datasets: Mapping[str, Quarantine] = field(default_factory=dict)
     _gpus: Mapping[str, Quarantine] = field(default_factory=dict)
+    _reports: list[UnitReport] = field(default_factory=list)
+    _measuring: ThreadPoolExecutor = field(init=False)
+    _pending: Future[UnitReport] | None = None
+    _listed: float = float("-inf")
     _stop_announced: bool = False
     _spoilt: dict[FaultCause, set[str]] = field(default_factory=dict)  # submissions, since the last verdict
 
     def run(self, plan: Sequence[Planned]) -> list[UnitReport]:
         """A report for each unit of `plan`; units that another judge has claimed come last."""
-        reports = []
-        waiting: deque[Planned] = deque()
         self._units = {planned.unit.prefix: planned.unit for planned in plan}
         self._histories = {planned.unit.prefix: planned.history for planned in plan}
+        self._reports = []
         self._update_quarantine()
         self.machine.clear()
-        for planned in plan:
-            report = self._attend(planned)
-            if report is None:
-                waiting.append(planned)
-            else:
-                reports.append(self._announced(report))
-        if waiting:
-            self.reporter.say(f"{len(waiting)} units are claimed by another judge: checking whether it is alive …")
-        while waiting:
-            planned = waiting.popleft()
-            report = self._attend(planned)
-            if report is None:
-                waiting.append(planned)
-                time.sleep(WAIT_S)
-            else:
-                reports.append(self._announced(report))
-        return reports
+        remaining, waiting = deque(plan), deque[Planned]()
+        with ThreadPoolExecutor(1, "measure") as self._measuring:
+            while remaining:
+                planned = remaining.popleft()
+                report = self._attend(planned)
+                if report is None:
+                    waiting.append(planned)
+                elif isinstance(report, UnitReport):
+                    self._add(report)
+                if self.one_of_many and not isinstance(report, Future):
+                    remaining = self._without_taken(remaining)
+            self._collect()
+            if waiting:
+                self.reporter.say(f"{len(waiting)} units are claimed by another judge: checking whether it is alive …")
+            while waiting:
+                planned = waiting.popleft()
+                report = self._attend(planned)
+                if report is None:
+                    waiting.append(planned)
+                    time.sleep(WAIT_S)
+                elif isinstance(report, UnitReport):
+                    self._add(report)
+            self._collect()
+        return self._reports
+
+    def _without_taken(self, remaining: deque[Planned]) -> deque[Planned]:
+        """The units that are left, those first that nobody has claimed; `remaining` if this was looked up just now."""
+        if not remaining or time.monotonic() - self._listed < LIST_AGAIN_S:
+            return remaining
+        store = self.place.store
+        left, judged = without_taken(remaining, taken(store.list("attempts/"), store.list("results/")))
+        self._listed = time.monotonic()
+        for planned in judged:
+            self._add(self._report(planned.unit, Did.NOTHING))
+        return deque(left)
+
+    def _add(self, report: UnitReport) -> None:
+        self._collect()  # the reports keep the order of the units
+        self._reports.append(self._announced(report))
+
+    def _collect(self) -> None:
+        """Adds the report of the unit that is being measured, when it is there."""
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            self._add(pending.result())
 
     def _announced(self, report: UnitReport) -> UnitReport:
         """Prints a line about the unit, if anything was done; the reason why the run has stopped only once."""
@@ -94,30 +136,47 @@ class Runner:
         self._stop_announced = stopped is not None
         return report
 
-    def _attend(self, planned: Planned) -> UnitReport | None:
-        """The report about a unit; None if it is not known yet whether the judge that claimed it is dead."""
-        unit = planned.unit
+    def _attend(self, planned: Planned) -> UnitReport | Future[UnitReport] | None:
+        """The report about a unit, also one that is still to come; None if it is not known yet whether the judge that
+        claimed it is dead.
+        """
+        return self._guarded(planned.unit, lambda: self._attended(planned))
+
+    def _guarded(self, unit: Unit, work: Callable[[], T]) -> T | UnitReport:
+        """What `work` returns, or the report about its fault.
+
+        Raises:
+            JudgeFault: STORE, nothing can be recorded any more.
+        """
         try:
-            match planned.step:
-                case Step.DONE:
-                    return self._report(unit, Did.NOTHING)
-                case Step.MEASURE if planned.history.end:
-                    with self.reporter.unit(f"{unit.submission.id} {unit.name}"):
-                        return self._measure(unit, planned.history.end, Did.MEASURED)
-                case _:
-                    return self._observe(unit)
+            return work()
         except JudgeFault as fault:
             if fault.cause is FaultCause.CLAIM_LOST:
                 return self._report(unit, Did.ELSEWHERE, sentence=fault.remedy)
             if fault.cause is FaultCause.STORE:
-                raise  # nothing can be recorded any more
+                raise
             return self._report(unit, Did.FAULT, fault=fault.cause, sentence=fault.remedy)
 
-    def _observe(self, unit: Unit) -> UnitReport | None:
-        """As `_attend`, for a unit that was not done when the plan was made. Its attempts are read before each try."""
+    def _attended(self, planned: Planned) -> UnitReport | Future[UnitReport] | None:
+        unit = planned.unit
+        match planned.step:
+            case Step.DONE:
+                return self._report(unit, Did.NOTHING)
+            case Step.MEASURE if planned.history.end:
+                with self.reporter.unit(f"{unit.submission.id} {unit.name}"):
+                    return self._measure(unit, planned.history.end, Did.MEASURED)
+            case _:
+                return self._observe(unit)
+
+    def _observe(self, unit: Unit) -> UnitReport | Future[UnitReport] | None:
+        """As `_attend`, for a unit that was not done when the plan was made. Its attempts are read before each try,
+        except before the first one of all: a claim that somebody else has made meanwhile is refused by the store.
+        """
         retry = self.retry_held
-        for _ in range(MAX_TRIES + 1):
-            history = self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
+        for n_read in range(MAX_TRIES + 1):
+            if n_read or self._histories[unit.prefix].attempts:
+                self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
+            history = self._histories[unit.prefix]
             step = next_step(unit, history, self.place.store.exists, retry)
             if step is Step.DONE:
                 return self._report(unit, Did.ELSEWHERE, sentence="another judge has finished it")
@@ -142,9 +201,16 @@ class Runner:
                 return self._report(unit, Did.LEFT, sentence=over)
             end = self._try(unit, history)
             if end is not None and end.verdict is not None:
-                return self._measure(unit, end, Did.OBSERVED)
+                return self._measure_meanwhile(unit, end)
             retry = False
         return self._report(unit, Did.ELSEWHERE)
+
+    def _measure_meanwhile(self, unit: Unit, end: End) -> Future[UnitReport]:
+        """The report about a unit that is measured while the next one is observed. At most one is."""
+        self._collect()
+        work = partial(self._guarded, unit, partial(self._measure, unit, end, Did.OBSERVED))
+        self._pending = self._measuring.submit(work)
+        return self._pending
 
     def _waits_for_trainings(self, unit: Unit) -> str:
         """Why a training, or a task of trainings, cannot be observed now; empty if it can."""
@@ -160,10 +226,13 @@ class Runner:
             JudgeFault: no container can be started; or the attempt showed that the engine is gone.
         """
         target = self._target(unit, history)
-        if target.gpu:
-            with hold_gpu(target.gpu, target.driver.run_dir.root / "gpus"):
-                return self._claimed_try(unit, history.attempts, target)
-        return self._claimed_try(unit, history.attempts, target)
+        timed = unit.kind.traits.times or unit.training is not None
+        if timed:
+            self._collect()  # nothing may disturb it
+        locks = target.driver.run_dir.root
+        on_device = hold_gpu(target.gpu, locks / "gpus") if target.gpu else nullcontext()
+        with host_turn(locks / "turns", alone=timed and not target.gpu), on_device:
+            return self._claimed_try(unit, history.attempts, target)
 
     def _target(self, unit: Unit, history: History) -> ExecutionTarget:
         """The target of the next attempt: no quarantined GPU, and if possible another GPU than at the last fault."""

@@ -7,8 +7,9 @@ Each attempt n of a unit has a folder `attempts/<id>/<task>/<observation_key>/<n
 - `end.json`, put if absent: the attempt's verdict or fault.
 
 A claim without an end is dead if its beat has not changed for `dead_after_s` on the reader's own monotonic clock (the
-clocks of two machines are never compared), or at once if its process ran on this host and is gone. A judge that takes
-over claims n + 1. An end below the highest claim is ignored, however late it arrives: two attempts never both count.
+clocks of two machines are never compared). It is dead at once if its beat says that its process has left it, or if its
+process ran on this host and is gone. A judge that takes over claims n + 1. An end below the highest claim is ignored,
+however late it arrives: two attempts never both count.
 
 An attempt that the judge's own machine spoiled ends with a fault. After three of these the unit is held for a person.
 It is also held after twenty attempts whose judges died: the judge that finds the last one dead claims one more attempt
@@ -36,6 +37,8 @@ from sandbox.verdict import FaultCause, JudgeFault
 from submissions.records import utc_now
 from submissions.store.interface import Readable, Store, StoreError
 
+LEFT = b'{"left": true}'
+"""The last beat of a process that leaves its attempt without an end."""
 MAX_TRIES = 3
 MAX_DEATHS = 20
 T = TypeVar("T", Claim, End)
@@ -182,6 +185,8 @@ class DeathWatch:
             beat = self.store.get(key)
         except KeyError:
             beat = b""
+        if beat == LEFT:
+            return Life.DEAD
         known, now = self._seen.get(key), self.clock()
         if known is None or known[0] != beat:
             self._seen[key] = (beat, now)
@@ -196,7 +201,7 @@ class DeathWatch:
 class ClaimedAttempt:
     """An attempt that this process holds. Inside the context it writes the beat.
 
-    If the context is left without an end (a crash, Ctrl-C), the next judge takes the claim over.
+    If the context is left without an end (an error, Ctrl-C, a time limit), the next judge takes the claim over at once.
     """
 
     store: Store
@@ -205,6 +210,7 @@ class ClaimedAttempt:
     process: str
     beat_s: float
     _ended: threading.Event = field(default_factory=threading.Event)
+    _has_end: bool = False
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._beat, name=f"beat {self.prefix}{self.n}", daemon=True)
@@ -216,6 +222,9 @@ class ClaimedAttempt:
     ) -> None:
         self._ended.set()
         self._thread.join()
+        if not self._has_end:
+            with suppress(StoreError):  # else the next judge waits until the beat is old
+                self.store.put(f"{self.prefix}{self.n}/beat.json", LEFT)
 
     def _beat(self) -> None:
         count = 0
@@ -243,6 +252,7 @@ class ClaimedAttempt:
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} was taken over: the other judge's counts")
         if not self.store.put_if_absent(f"{self.prefix}{self.n}/end.json", end.model_dump_json(indent=1).encode()):
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} has ended already: that end counts")
+        self._has_end = True
         if end.fault:
             emit(Event.FAULT, unit=self.prefix, attempt=self.n, fault=end.fault, culprit=end.culprit)
         else:

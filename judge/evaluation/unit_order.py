@@ -1,0 +1,72 @@
+"""The order in which one of several workers takes units, so that they seldom want the same one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+from judge.evaluation.plan import Planned, Step
+
+
+class Taken(NamedTuple):
+    """What the keys in a store say of units, without a record being read.
+
+    Args:
+        claimed: prefixes of the units with an attempt.
+        ended: prefixes of those with an attempt that has ended.
+        measured: (submission, task) with a result.
+    """
+
+    claimed: Collection[str]
+    ended: Collection[str]
+    measured: Collection[tuple[str, str]]
+
+
+def taken(attempts: Iterable[str], results: Iterable[str]) -> Taken:
+    """The same from the keys below `attempts/` and `results/`."""
+    claimed, ended = set(), set()
+    for key in attempts:
+        prefix, _, name = key.rsplit("/", 2)
+        claimed.add(f"{prefix}/")
+        if name == "end.json":
+            ended.add(f"{prefix}/")
+    parts = (key.split("/") for key in results)
+    return Taken(claimed, ended, {(part[1], part[2]) for part in parts if len(part) > 3})
+
+
+def own_order(plan: Sequence[Planned], worker: str, is_here: Callable[[str], bool]) -> list[Planned]:
+    """The units in the order of one worker: submissions whose image is here come first, then an order that differs from
+    worker to worker. The units of a submission stay together, and in their order.
+
+    Args:
+        worker: its identity.
+        is_here: whether this host has the image of a submission, by its ID.
+    """
+
+    def place(submission: str) -> tuple[bool, bytes]:
+        return not is_here(submission), sha256(f"{worker} {submission}".encode()).digest()
+
+    places = {id: place(id) for id in {planned.unit.submission.id for planned in plan}}
+    return sorted(plan, key=lambda planned: places[planned.unit.submission.id])  # a stable sort
+
+
+def without_taken(plan: Sequence[Planned], known: Taken) -> tuple[list[Planned], list[Planned]]:
+    """The units that are left, those that nobody has claimed first; and the units that others have judged since the
+    plan was made.
+    """
+    free, claimed, judged = [], [], []
+    for planned in plan:
+        unit = planned.unit
+        if unit.prefix not in known.claimed:
+            free.append(planned)
+        elif planned.step is Step.OBSERVE and unit.prefix in known.ended and _is_measured(planned, known):
+            judged.append(planned)
+        else:
+            claimed.append(planned)
+    return [*free, *claimed], judged
+
+
+def _is_measured(planned: Planned, known: Taken) -> bool:
+    unit = planned.unit
+    return unit.training is not None or (unit.submission.id, unit.task.name) in known.measured
