@@ -46,6 +46,8 @@ _COMMANDS = {
     "doctor": ("commands.machine", "Tries everything that judging needs on this machine."),
     "plan": ("commands.judging", "Estimates what is left to be judged, and how many hours it will take."),
     "evaluate": ("commands.judging", "Judges all units without a result."),
+    "work": ("commands.judging", "Judges as one of several workers that share the store."),
+    "status": ("commands.judging", "Shows who works on what, how fast, and what is left."),
     "list": ("maintainer.list", "Lists the submissions with the number of their results."),
     "show": ("commands.submissions", "Shows one submission: its image, verdicts and held tasks."),
     "explain": ("commands.submissions", "Shows the scores of a submission."),

@@ -16,8 +16,14 @@ Everything = Annotated[bool, typer.Option("--all", help="all submissions")]
 RetryHeld = Annotated[bool, typer.Option(RETRY_HELD, help="try held units again")]
 SuiteName = Annotated[str | None, typer.Option("--suite", help="name, or path of a TOML file", autocompletion=suites)]
 Tasks = Annotated[list[str] | None, typer.Option(help="only this task; may be repeated", autocompletion=tasks)]
-Gpus = Annotated[str, typer.Option(help="UUIDs, comma-separated; none means the CPU")]
+Gpus = Annotated[str, typer.Option(help="UUIDs, comma-separated, or all; none means the CPU")]
 Drivers = Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")]
+ObserveOnly = Annotated[
+    bool, typer.Option("--observe-only", help="only ask the models; another machine has the labels and measures")
+]
+BudgetHours = Annotated[
+    float | None, typer.Option("--budget", metavar="HOURS", help="start no unit that is expected to end later")
+]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="skip tasks whose data sets are missing")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON to standard output")]
 AsPublished = Annotated[

@@ -70,13 +70,16 @@ class Request:
         return options + " --observe-only" * self.observe_only
 
     @property
-    def command(self) -> str:
-        """The command `judge evaluate` with the options of this request, except --retry-held."""
-        chosen = "".join(f" {shlex.quote(id)}" for id in self.ids) or " --all"
+    def options(self) -> list[str]:
+        """The options of this request, except --retry-held, as arguments of a command."""
         tasks = "".join(f" --task {shlex.quote(task)}" for task in self.tasks)
         budget = "" if self.budget_s is None else f" --budget {self.budget_s / HOUR_S:g}"
-        missing = " --skip-missing" * self.skip_missing
-        return f"judge evaluate{chosen}{tasks}{self.machine_options}{missing}{budget}"
+        return shlex.split(f"{tasks}{self.machine_options}{' --skip-missing' * self.skip_missing}{budget}")
+
+    @property
+    def command(self) -> str:
+        """The command `judge evaluate` with the options of this request, except --retry-held."""
+        return shlex.join(["judge", "evaluate", *(self.ids or ("--all",)), *self.options])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`judge plan|evaluate|rejudge|trainings|reap`."""
+"""`judge plan|evaluate|work|status|rejudge|trainings|reap`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from typing import Annotated, Literal
 import typer
 
 from judge.cli.completion import submissions
-from judge.cli.options import AGAIN, Drivers, Everything, Gpus, Ids, Json, RetryHeld, SkipMissing, SuiteName, Tasks
+from judge.cli.options import (
+    AGAIN,
+    BudgetHours,
+    Drivers,
+    Everything,
+    Gpus,
+    Ids,
+    Json,
+    ObserveOnly,
+    RetryHeld,
+    SkipMissing,
+    SuiteName,
+    Tasks,
+)
 
 
 def plan_command(
@@ -20,12 +33,14 @@ def plan_command(
     gpus: Gpus = "",
     driver: Drivers = None,
     skip_missing: SkipMissing = False,
+    workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="how long so many would take")] = 1,
     as_json: Json = False,
 ) -> None:
     """Estimates what is left to be judged, and how many hours it will take. Runs nothing."""
     from judge.cli.maintainer.plan import run_plan
+    from judge.cli.maintainer.request_options import make_request
 
-    run_plan(ids, suite, task, gpus, driver, skip_missing, as_json)
+    run_plan(make_request(ids, suite, task, gpus, driver, skip_missing), workers, as_json)
 
 
 def evaluate_command(
@@ -37,18 +52,55 @@ def evaluate_command(
     driver: Drivers = None,
     retry_held: RetryHeld = False,
     skip_missing: SkipMissing = False,
-    observe_only: Annotated[
-        bool, typer.Option("--observe-only", help="only ask the models; another machine has the labels and measures")
-    ] = False,
-    budget: Annotated[
-        float | None, typer.Option(metavar="HOURS", help="start no unit that is expected to end later")
+    observe_only: ObserveOnly = False,
+    budget: BudgetHours = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="worker processes; with --gpus all one for each GPU")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Judges all units without a result. You can stop it at any time; the next run continues."""
     from judge.cli.maintainer.evaluate import run_evaluate
+    from judge.cli.maintainer.request_options import ALL_GPUS, make_request
 
-    run_evaluate(ids, everything, suite, task, gpus, driver, retry_held, skip_missing, observe_only, budget, as_json)
+    request = make_request(ids, suite, task, gpus, driver, skip_missing, retry_held, observe_only, budget)
+    each_gpu = len(request.gpus) if gpus.strip().casefold() == ALL_GPUS else None
+    run_evaluate(request, everything, each_gpu if jobs is None else jobs, as_json)
+
+
+def work_command(
+    ids: Ids = None,
+    everything: Everything = False,
+    suite: SuiteName = None,
+    task: Tasks = None,
+    gpus: Gpus = "",
+    driver: Drivers = None,
+    retry_held: RetryHeld = False,
+    skip_missing: SkipMissing = False,
+    observe_only: ObserveOnly = False,
+    budget: BudgetHours = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="SECONDS", help="then leave the unit that runs, and end")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Judges as one of several workers that share the store. It ends when others work on all that is left."""
+    from judge.cli.maintainer.request_options import make_request
+    from judge.cli.maintainer.work import run_work
+
+    request = make_request(ids, suite, task, gpus, driver, skip_missing, retry_held, observe_only, budget)
+    run_work(request, everything, time_limit, as_json)
+
+
+def status_command(
+    suite: SuiteName = None,
+    watch: Annotated[bool, typer.Option("--watch", help="renew it until everything is judged")] = False,
+    as_json: Json = False,
+) -> None:
+    """Shows who works on what, how fast, and what is left, from the store alone. Changes nothing."""
+    from judge.cli.maintainer.status import run_status
+
+    run_status(suite, watch, as_json)
 
 
 def reap_command(

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from judge.cli.maintainer.request_options import make_request
 from judge.cli.output import print_lines
 from judge.evaluation.estimate import DENSITY, CallTime, Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
+from judge.evaluation.request import Request
+from judge.evaluation.schedule import wall_time_s
 from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.workspace import open_workspace
-from sandbox.driver import DriverName
 from submissions.progress import Reporter, duration
 from submissions.records import Record, Submission
 from submissions.tables import plain_table, table_console
@@ -76,38 +76,36 @@ class SubmissionHours(Record):
 
 
 class Forecast(Record):
-    """What is left to be judged, and the estimated time [s]."""
+    """What is left to be judged, and the estimated time [s].
+
+    Args:
+        workers: that share the work, each on a host of its own.
+        wall_s: until they are done [s].
+    """
 
     suite: str
     units: tuple[UnitHours, ...]
     submissions: tuple[SubmissionHours, ...]
     seconds: float
     unknown: int
+    workers: int = 1
+    wall_s: float = 0.0
     skipped: tuple[str, ...] = ()
     skipped_tasks: tuple[str, ...] = ()
 
 
-def run_plan(
-    ids: list[str] | None,
-    suite: str | None,
-    task: list[str] | None,
-    gpus: str,
-    driver: DriverName | None,
-    skip_missing: bool,
-    as_json: bool,
-) -> None:
+def run_plan(request: Request, workers: int, as_json: bool) -> None:
     """Estimates what is left to be judged, and how many hours it will take. Runs nothing."""
-    request = make_request(ids, suite, task, gpus, driver, skip_missing)
     console = table_console(stderr=as_json)
-    forecast = forecast_of(plan_work(open_workspace(), request, Reporter(console)))
+    forecast = forecast_of(plan_work(open_workspace(), request, Reporter(console)), workers)
     if as_json:
         print(forecast.model_dump_json())
     else:
         _show(console, forecast, request.command)
 
 
-def forecast_of(work_plan: WorkPlan) -> Forecast:
-    """The estimate for a work plan."""
+def forecast_of(work_plan: WorkPlan, workers: int = 1) -> Forecast:
+    """The estimate for a work plan, if so many workers share it."""
     units, submissions = [], []
     for _, group in groupby(work_plan.plan, key=lambda planned: planned.unit.submission.id):
         plan = list(group)
@@ -125,6 +123,8 @@ def forecast_of(work_plan: WorkPlan) -> Forecast:
         submissions=tuple(submissions),
         seconds=sum(submission.seconds for submission in submissions),
         unknown=sum(submission.unknown for submission in submissions),
+        workers=workers,
+        wall_s=wall_time_s((work_plan.cost(planned).seconds or 0.0 for planned in work_plan.plan), workers),
         skipped=work_plan.skipped,
         skipped_tasks=work_plan.skipped_tasks,
     )
@@ -173,6 +173,10 @@ def _show(console: Console, forecast: Forecast, next_command: str) -> None:
     console.print(_submissions_table(forecast))
     unknown = f", and {forecast.unknown} units of unknown time" if forecast.unknown else ""
     console.print(f"In all {duration(forecast.seconds)}{unknown}, one after another.", soft_wrap=True)
+    if forecast.workers > 1:
+        console.print(
+            f"{forecast.workers} workers, each on a host of its own: {duration(forecast.wall_s)}.", soft_wrap=True
+        )
     if any(unit.limited for unit in open_units):
         console.print("(limit): it will run into the time limit of its task.", soft_wrap=True)
     if forecast.unknown:
