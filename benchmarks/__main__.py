@@ -22,6 +22,7 @@ from benchmarks.scoring import measure_scoring
 from benchmarks.site_build import measure_site_build
 from benchmarks.store_index import measure_store_index
 from benchmarks.wire import measure_wire
+from benchmarks.workers import measure_workers
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.rundir import RunDir, default_run_dir
 
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "site-build": measure_site_build,
     "rooms": measure_rooms,
     "first-minutes": measure_first_minutes,
+    "workers": measure_workers,
 }
 
 

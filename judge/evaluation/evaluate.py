@@ -107,7 +107,7 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter, worker:
         budget=None if request.budget_s is None else _budget(request.budget_s, work),
         options=request.machine_options,
         command="judge evaluate" if request.rounds is None else "judge rejudge",
-        one_of_many=bool(worker),
+        worker=worker,
     )
     emit(Event.RUN_BEGUN, count=len(work.plan))
     with reporter:

@@ -22,7 +22,7 @@ from judge.records.removals import ObservationRemoved, was_removed
 from sandbox.events import Event, emit
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
-from submissions.store.interface import Store
+from submissions.store.interface import Store, StoreError
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.metrics.measurement import Measurement
 from tasks.metrics.metric import Metric
@@ -82,9 +82,12 @@ def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]
         return MeasuredUnit(
             _result(unit, end, key, Assessment(end.verdict or Verdict.CRASHED, end.sentence), None), None
         )
-    if was_removed(store, end.observation):
-        raise ObservationRemoved(unit.submission.id)
-    observation = read_observation(store, end.observation)
+    try:
+        observation = read_observation(store, end.observation)
+    except StoreError:
+        if was_removed(store, end.observation):
+            raise ObservationRemoved(unit.submission.id) from None
+        raise
     with kind_at_fault(unit):
         measurement = unit.kind.measure(observation, dataset(), unit.parameters, unit.measured_label_set)
     assessment = assess(

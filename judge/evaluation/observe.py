@@ -1,4 +1,4 @@
-"""Observes one unit: asks the model in a container, and stores its answers and then the end of the attempt.
+"""Observes one unit: asks the model in a container; then stores its answers and, after them, the end of the attempt.
 
 No label is read here.
 """
@@ -68,26 +68,56 @@ class UnitStorage(NamedTuple):
     solutions: Path | None = None
 
 
+@dataclass(frozen=True)
+class Observed:
+    """An attempt in which the model was asked, before anything of it is stored.
+
+    Args:
+        end: without the observation.
+        observation: None unless the verdict is OK.
+        checkpoint: that is not needed any more once the end is stored.
+    """
+
+    end: End
+    observation: Observation | None = None
+    checkpoint: CheckpointFile | None = None
+
+    def store(self, unit: Unit, place: UnitStorage, attempt: ClaimedAttempt) -> End:
+        """The end of the attempt, stored after the answers.
+
+        Raises:
+            JudgeFault: CLAIM_LOST or STORE; the end is not written.
+        """
+        digest = None if self.observation is None else store_observation(place.store, self.observation)
+        if digest is not None:
+            emit(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
+        end = self.end.model_copy(update={"observation": digest})
+        attempt.write_end(end)
+        if self.checkpoint is not None:
+            self.checkpoint.remove()
+        return end
+
+
 def observe_unit(
     unit: Unit, target: ExecutionTarget, place: UnitStorage, attempt: ClaimedAttempt, progress: Progress
-) -> End:
-    """The end of the attempt, after the model was asked. Its answers are stored first, then the end.
+) -> Observed:
+    """The answers of the model, and the verdict. Stores nothing.
 
     Raises:
-        JudgeFault: this machine is at fault; the end is not written.
+        JudgeFault: this machine is at fault.
     """
     if isinstance(target.image, SubmissionFault):
         refused = target.image
-        end = End(
-            owner=attempt.process,
-            ended=utc_now(),
-            verdict=refused.verdict,
-            sentence=refused.sentence,
-            phase=Phase.START,
-            origin=target.origin,
+        return Observed(
+            End(
+                owner=attempt.process,
+                ended=utc_now(),
+                verdict=refused.verdict,
+                sentence=refused.sentence,
+                phase=Phase.START,
+                origin=target.origin,
+            )
         )
-        attempt.write_end(end)
-        return end
     # From here to the end of the session only the structures of the data set are read.
     with kind_at_fault(unit):
         structures = load_structures(place.data / unit.task.dataset)
@@ -99,9 +129,6 @@ def observe_unit(
     session = _UnitSession(unit, target, target.image, structures, progress, checkpoint, place, secret)
     outcome = session.outcome()
     check_gpu(target)
-    digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
-    if digest is not None:
-        emit(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
     peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
     end = End(
         owner=attempt.process,
@@ -109,14 +136,11 @@ def observe_unit(
         verdict=outcome.verdict,
         sentence=outcome.sentence,
         phase=outcome.phase,
-        observation=digest,
         peaks=peaks,
         resumed=session.resumed,
         origin=target.origin,
     )
-    attempt.write_end(end)
-    checkpoint.remove()
-    return end
+    return Observed(end, outcome.value, checkpoint)
 
 
 @dataclass

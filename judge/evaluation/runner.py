@@ -1,7 +1,7 @@
 """Runs a plan: one unit after another, each under a claim. After a fault of the judge a unit is tried again, then held.
 
-The engine is opened only once there is something to observe. While the next unit is observed, the result of the last
-one is measured and stored.
+The engine is opened only once there is something to observe. While the next unit is observed, the answers of the last
+one are stored and measured; its attempt stays claimed until then.
 """
 
 from __future__ import annotations
@@ -10,22 +10,32 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from judge.evaluation.budget import Budget
 from judge.evaluation.judged_answers import waits_for
 from judge.evaluation.machine import Machine
 from judge.evaluation.measure import measure_unit
-from judge.evaluation.observe import ExecutionTarget, UnitStorage, fault_end, observe_unit
+from judge.evaluation.observe import ExecutionTarget, Observed, UnitStorage, fault_end, observe_unit
 from judge.evaluation.plan import Planned, Step, Unit, next_step
 from judge.evaluation.quarantine import MIN_SUBMISSIONS, Quarantine, bad_datasets, bad_gpus
 from judge.evaluation.train import join_trainings, observe_training, trainings_left
 from judge.evaluation.unit_order import taken, without_taken
 from judge.evaluation.unit_report import Did, UnitReport, line_of
-from judge.records.attempts import MAX_DEATHS, MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
+from judge.records.attempts import (
+    MAX_DEATHS,
+    MAX_TRIES,
+    Attempt,
+    ClaimedAttempt,
+    DeathWatch,
+    History,
+    Life,
+    claim,
+    read_history,
+)
 from judge.records.records import End, Origin, Result
 from sandbox.drivers.gpu import hold_gpu
 from sandbox.drivers.host_turn import host_turn
@@ -39,6 +49,18 @@ T = TypeVar("T")
 LIST_AGAIN_S = 5.0  # the shortest time between two listings that look for units which others have taken
 
 
+class _Unstored(NamedTuple):
+    """A unit that was observed, whose answers are not stored yet.
+
+    Args:
+        held: ends the claim.
+    """
+
+    observed: Observed
+    claimed: ClaimedAttempt
+    held: ExitStack
+
+
 @dataclass
 class Runner:
     """Runs units one after another.
@@ -49,7 +71,8 @@ class Runner:
         budget: after which no unit is started; None for no budget.
         options: by which another command judges the same suite in the same way, with a space before each.
         command: that runs these units, for the line that says how to try one again.
-        one_of_many: whether other workers run the same plan: what they have taken is then left to them.
+        worker: the identity of this process among others that run the same plan; empty: it is the only one. What others
+            have taken is left to them.
     """
 
     place: UnitStorage
@@ -62,13 +85,13 @@ class Runner:
     budget: Budget | None = None
     options: str = ""
     command: str = "judge evaluate"
-    one_of_many: bool = False
+    worker: str = ""
     _units: dict[str, Unit] = field(default_factory=dict)
     _histories: dict[str, History] = field(default_factory=dict)
     _datasets: Mapping[str, Quarantine] = field(default_factory=dict)
     _gpus: Mapping[str, Quarantine] = field(default_factory=dict)
     _reports: list[UnitReport] = field(default_factory=list)
-    _measuring: ThreadPoolExecutor = field(init=False)
+    _finishing: ThreadPoolExecutor = field(init=False)
     _pending: Future[UnitReport] | None = None
     _listed: float = float("-inf")
     _stop_announced: bool = False
@@ -82,15 +105,15 @@ class Runner:
         self._update_quarantine()
         self.machine.clear()
         remaining, waiting = deque(plan), deque[Planned]()
-        with ThreadPoolExecutor(1, "measure") as self._measuring:
+        with ThreadPoolExecutor(1, "finish") as self._finishing:
             while remaining:
                 planned = remaining.popleft()
                 report = self._attend(planned)
-                if report is None:
+                if report is None or self._may_still_come(report):
                     waiting.append(planned)
                 elif isinstance(report, UnitReport):
                     self._add(report)
-                if self.one_of_many and not isinstance(report, Future):
+                if self.worker and not isinstance(report, Future):
                     remaining = self._without_taken(remaining)
             self._collect()
             if waiting:
@@ -98,7 +121,7 @@ class Runner:
             while waiting:
                 planned = waiting.popleft()
                 report = self._attend(planned)
-                if report is None:
+                if report is None or (self._may_still_come(report) and self._others_work()):
                     waiting.append(planned)
                     time.sleep(WAIT_S)
                 elif isinstance(report, UnitReport):
@@ -111,18 +134,27 @@ class Runner:
         if not remaining or time.monotonic() - self._listed < LIST_AGAIN_S:
             return remaining
         store = self.place.store
-        left, judged = without_taken(remaining, taken(store.list("attempts/"), store.list("results/")))
+        known = taken(store.list("attempts/"), store.list("results/"))
+        left, judged = without_taken(remaining, known, self.worker)
         self._listed = time.monotonic()
         for planned in judged:
             self._add(self._report(planned.unit, Did.NOTHING))
         return deque(left)
+
+    def _may_still_come(self, report: UnitReport | Future[UnitReport]) -> bool:
+        """Whether a unit waits for units that other workers may be about to judge."""
+        return bool(self.worker) and isinstance(report, UnitReport) and report.did is Did.WAITS
+
+    def _others_work(self) -> bool:
+        known = taken(self.place.store.list("attempts/"), ())
+        return any(prefix not in known.ended for prefix in known.claimed)
 
     def _add(self, report: UnitReport) -> None:
         self._collect()  # the reports keep the order of the units
         self._reports.append(self._announced(report))
 
     def _collect(self) -> None:
-        """Adds the report of the unit that is being measured, when it is there."""
+        """Adds the report of the unit that is being stored and measured, when it is there."""
         if self._pending is not None:
             pending, self._pending = self._pending, None
             self._add(pending.result())
@@ -173,6 +205,8 @@ class Runner:
         except before the first one of all: a claim that somebody else has made meanwhile is refused by the store.
         """
         retry = self.retry_held
+        if self._is_timed(unit) or unit.labelled or unit.parts:
+            self._collect()  # nothing may disturb a timing, and what it needs must be there
         for n_read in range(MAX_TRIES + 1):
             if n_read or self._histories[unit.prefix].attempts:
                 self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
@@ -200,17 +234,22 @@ class Runner:
             if over:
                 return self._report(unit, Did.LEFT, sentence=over)
             end = self._try(unit, history)
-            if end is not None and end.verdict is not None:
-                return self._measure_meanwhile(unit, end)
+            if isinstance(end, _Unstored) or (end is not None and end.verdict is not None):
+                return self._finish_meanwhile(unit, end)
             retry = False
         return self._report(unit, Did.ELSEWHERE)
 
-    def _measure_meanwhile(self, unit: Unit, end: End) -> Future[UnitReport]:
-        """The report about a unit that is measured while the next one is observed. At most one is."""
+    def _finish_meanwhile(self, unit: Unit, end: End | _Unstored) -> Future[UnitReport]:
+        """The report about a unit that is stored and measured while the next one is observed. At most one is."""
         self._collect()
-        work = partial(self._guarded, unit, partial(self._measure, unit, end, Did.OBSERVED))
-        self._pending = self._measuring.submit(work)
+        self._pending = self._finishing.submit(self._guarded, unit, partial(self._finish, unit, end))
         return self._pending
+
+    def _finish(self, unit: Unit, end: End | _Unstored) -> UnitReport:
+        if isinstance(end, _Unstored):
+            with end.held:
+                end = end.observed.store(unit, self.place, end.claimed)
+        return self._measure(unit, end, Did.OBSERVED)
 
     def _waits_for_trainings(self, unit: Unit) -> str:
         """Why a training, or a task of trainings, cannot be observed now; empty if it can."""
@@ -219,20 +258,21 @@ class Runner:
         left = trainings_left(unit, self.place.store)
         return f"{left} of its {len(unit.parts)} trainings have no end yet" if left else ""
 
-    def _try(self, unit: Unit, history: History) -> End | None:
+    def _try(self, unit: Unit, history: History) -> End | _Unstored | None:
         """One attempt; None if another judge claimed it first.
 
         Raises:
             JudgeFault: no container can be started; or the attempt showed that the engine is gone.
         """
         target = self._target(unit, history)
-        timed = unit.kind.traits.times or unit.training is not None
-        if timed:
-            self._collect()  # nothing may disturb it
         locks = target.driver.run_dir.root
         on_device = hold_gpu(target.gpu, locks / "gpus") if target.gpu else nullcontext()
-        with host_turn(locks / "turns", alone=timed and not target.gpu), on_device:
+        with host_turn(locks / "turns", alone=self._is_timed(unit) and not target.gpu), on_device:
             return self._claimed_try(unit, history.attempts, target)
+
+    def _is_timed(self, unit: Unit) -> bool:
+        """Whether other work on this host would change the outcome. A trainer gets further in the same time alone."""
+        return unit.kind.traits.times or unit.training is not None
 
     def _target(self, unit: Unit, history: History) -> ExecutionTarget:
         """The target of the next attempt: no quarantined GPU, and if possible another GPU than at the last fault."""
@@ -245,22 +285,24 @@ class Runner:
             self.machine.look_at_engine()
             return self.machine.target(unit.submission, self._gpus, spoilt_by)
 
-    def _claimed_try(self, unit: Unit, attempts: Sequence[Attempt], target: ExecutionTarget) -> End | None:
+    def _claimed_try(self, unit: Unit, attempts: Sequence[Attempt], target: ExecutionTarget) -> End | _Unstored | None:
         claimed = claim(self.place.store, unit.prefix, attempts, self.beat_s)
         if claimed is None:
             return None
-        with claimed, self.reporter.unit(f"{unit.submission.id} {unit.name}") as progress:
+        with ExitStack() as held, self.reporter.unit(f"{unit.submission.id} {unit.name}") as progress:
+            held.enter_context(claimed)
             try:
                 if attempts and attempts[-1].end is None:
                     target.driver.reap()  # the containers of the dead judge whose claim is taken over
                 if unit.training:
-                    end = observe_training(unit, unit.training, target, self.place, claimed)
+                    done: End | _Unstored = observe_training(unit, unit.training, target, self.place, claimed)
                 elif unit.parts:
-                    end = join_trainings(unit, target, self.place, claimed)
+                    done = join_trainings(unit, target, self.place, claimed)
                 else:
-                    end = observe_unit(unit, target, self.place, claimed, progress)
+                    observed = observe_unit(unit, target, self.place, claimed, progress)
+                    done = _Unstored(observed, claimed, held.pop_all())
                 self._spoilt.clear()
-                return end
+                return done
             except JudgeFault as fault:
                 if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):
                     raise

@@ -32,7 +32,7 @@ class RunningUnit(Record):
     life: Life
 
 
-class HeldUnit(Record):
+class HeldTask(Record):
     """A unit that waits for a person, and why."""
 
     submission: str
@@ -55,7 +55,7 @@ class StoreStatus(Record):
     n_units: int
     n_judged: int
     running: tuple[RunningUnit, ...]
-    held: tuple[HeldUnit, ...]
+    held: tuple[HeldTask, ...]
     per_hour: float
     left_s: float | None
 
@@ -77,7 +77,7 @@ def status_of(
     of_suite = [(prefix, history) for prefix, history in histories if _task_of(prefix) in tasks]
     n_units = len(kept) * len(tasks)
     held = tuple(
-        HeldUnit(submission=_submission_of(prefix), task=_task_of(prefix), sentence=history.held.sentence)
+        HeldTask(submission=_submission_of(prefix), task=_task_of(prefix), sentence=history.held.sentence)
         for prefix, history in of_suite
         if history.held
     )

@@ -228,18 +228,16 @@ class ClaimedAttempt:
 
     def _beat(self) -> None:
         count = 0
-        while True:
+        while not self._ended.wait(self.beat_s):  # the claim itself is the first sign of life
             count += 1
             beat = json.dumps({"owner": self.process, "count": count}).encode()
             with suppress(StoreError):  # the store may come back; if not, writing the end fails with this error
                 self.store.put(f"{self.prefix}{self.n}/beat.json", beat)
-            if self._ended.wait(self.beat_s):
-                return
 
     def is_still_held(self) -> bool:
         """Whether no other judge has taken this attempt over."""
-        last = read_history(self.store, self.prefix).last
-        return last is not None and last.n == self.n
+        numbers = [int(key.rsplit("/", 2)[1]) for key in self.store.list(self.prefix)]
+        return max(numbers, default=0) == self.n
 
     def write_end(self, end: End) -> None:
         """Records the end of the attempt.

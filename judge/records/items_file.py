@@ -103,8 +103,12 @@ class ItemsTable:
             self.store.put(self.path, items)
 
     def keep(self, items: bytes) -> None:
-        """Stores `items` again after this judge's result won: the other judge may have overwritten the table."""
-        if not self.store.put_if_absent(self.path, items):
+        """Stores `items` again, after this judge's result won, if the other judge has overwritten the table."""
+        try:
+            overwritten = self.store.get(self.path) != items
+        except KeyError:
+            overwritten = True
+        if overwritten:
             self.store.put(self.path, items)
 
     def give_way(self, sha256: str) -> None:

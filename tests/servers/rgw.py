@@ -63,7 +63,7 @@ ms service mode = crc
 paxos propose interval = 0.02
 paxos min wait = 0.01
 rgw data = {folder}/rgw
-rgw frontends = beast endpoint=127.0.0.1:{port}
+rgw frontends = beast endpoint=127.0.0.1:{port} tcp_nodelay=1
 rgw enable apis = s3, s3website, admin
 rgw enable static website = true
 rgw dns s3website name = localhost

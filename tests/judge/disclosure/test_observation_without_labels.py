@@ -29,7 +29,8 @@ def observe(world: World, unit: Unit) -> End:
     assert attempt is not None
     with attempt:
         target = ExecutionTarget(driver, image, origin(driver, "this machine", None, ""), None)
-        return observe_unit(unit, target, UnitStorage(world.store, world.settings.data), attempt, lambda *_: None)
+        place = UnitStorage(world.store, world.settings.data)
+        return observe_unit(unit, target, place, attempt, lambda *_: None).store(unit, place, attempt)
 
 
 @pytest.mark.parametrize("kind", ["labelled_frames", "nve"])
