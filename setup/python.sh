@@ -10,7 +10,7 @@ command -v "$PYTHON" >/dev/null || stop "no $PYTHON: install Python 3.11 or newe
 stamp=.venv/.installed
 # The path is part of the stamp, since a virtual environment cannot be moved.
 inputs=$( (cat pyproject.toml; "$PYTHON" -V; pwd) | hash_of)
-project=. tools='' compile=() # the demonstration writes the bytecode of what it imports
+project='.[conductivity]' tools='' compile=() # the demonstration writes the bytecode of what it imports
 made=$(cat "$stamp" 2>/dev/null || true)
 [ "$made" != "$inputs" ] || exit 0
 if [ "${DEVELOPMENT:-}" = no ]; then

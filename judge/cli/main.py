@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
@@ -150,7 +151,12 @@ def explain(error: Exception) -> tuple[str, int]:
 
 
 def process() -> None:
-    """As `main`, for a process of its own: it ends without freeing large objects."""
+    """As `main`, for a process of its own: it ends without freeing large objects.
+
+    Warnings of libraries, such as of a model's absurd stresses, appear only with --debug.
+    """
+    if "--debug" not in sys.argv and not sys.warnoptions:
+        warnings.simplefilter("ignore")
     try:
         main()
     except SystemExit as end:

@@ -8,6 +8,7 @@ each object by its hash, so the commit verifies all files below it.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from judge.data.download import FetchError
 PROTOCOLS = "https:http:ssh:file"
 REGULAR = ("100644", "100755")
 OTHER = {"120000": "a symbolic link", "160000": "a submodule"}
+_MIRRORS = "[mirrors] of judge.toml"
+_UNREACHABLE = re.compile("could not resolve|failed to connect|couldn't connect|timed out|unreachable", re.IGNORECASE)
 POINTER = b"version https://git-lfs.github.com/"
 _OPTIONS = (
     *("-c", "core.hooksPath=/dev/null"),
@@ -74,7 +77,9 @@ class _Repository(NamedTuple):
         if done.returncode:
             lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
             said = " ".join("".join(c for c in lines[-1] if c.isprintable()).split())[:200]
-            raise FetchError(f"{self.name}: git {arguments[0]} failed ({said}): check address and commit, or [mirrors]")
+            to_check = "the network" if _UNREACHABLE.search(said) else "address and commit"
+            remedy = f"check {to_check}, or state a mirror in {_MIRRORS}"
+            raise FetchError(f"{self.name}: git {arguments[0]} failed ({said}): {remedy}")
         return done.stdout
 
 

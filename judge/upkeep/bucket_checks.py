@@ -40,7 +40,8 @@ def require_bucket_settings(settings: JudgeSettings) -> None:
     }
     for name, example in examples.items():
         if not getattr(settings, name):
-            raise ConfigError(f'{SETTINGS_FILE} or LAMBENCH_{name.upper()}: {name}: is not set: {name} = "{example}"')
+            variable = f"LAMBENCH_{name.upper()}"
+            raise ConfigError(f'{name}: is not set: write {name} = "{example}" into {SETTINGS_FILE}, or set {variable}')
     if not settings.status_url.startswith(("https://", "http://")):
         raise ConfigError(f"status_url: {settings.status_url!r} is no web address: give https://…")
     require_apart(settings)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from ase.build import bulk
+from rich.console import Console
 
 from judge.config import ConfigError, JudgeSettings, UsageError
-from judge.data.datasets import check_domain, check_kind, is_there, own_datasets
+from judge.data.datasets import build_quickstart, check_domain, check_kind, is_there, own_datasets
 from judge.evaluation.evaluate import disks
 from judge.images.credentials import login_for
 from judge.images.disk_space import free_bytes, require_room
@@ -36,9 +37,10 @@ from sandbox.limits import GIB, Limits
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import run_session
+from submissions.progress import Reporter
 from tasks.datasets.dataset import DatasetError, load_dataset, read_card
 from tasks.structures.frames import Frames
-from tasks.suites.suite import SuiteError
+from tasks.suites.suite import Suite, SuiteError, Task
 
 EXAMPLE_IMAGE = "lambench/emt:latest"
 _CALCULATOR = "from ase.calculators.emt import EMT\n\n\ndef make_calculator():\n    return EMT()\n"
@@ -183,16 +185,24 @@ def _suite(workspace: Workspace) -> Finding:
     data = workspace.data
     suite = load_unchanged(workspace.store, workspace.settings.suite)
     present = [task for task in suite.tasks if is_there(data, task.dataset)]
-    for task in present:
-        check_domain(suite, task, read_card(data / task.dataset))
-        check_kind(data, suite, task)
+    _check_tasks(data, suite, present)
     absent = {task.dataset for task in suite.tasks} - {task.dataset for task in present}
     missing = sorted(absent - own_datasets())
     if missing:
         names = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
         return False, f"{suite.name}: data sets are missing ({names}): judge plan says how to import each"
+    with tempfile.TemporaryDirectory(prefix="lambench-doctor-") as folder:
+        to_build = [task for task in suite.tasks if task.dataset in absent]
+        build_quickstart(Path(folder), to_build, Reporter(Console(quiet=True)))
+        _check_tasks(Path(folder), suite, to_build)
     built = f"; judge evaluate builds {len(absent)} data sets" if absent else ""
     return True, f"{suite.name}, version {suite.version}: its {len(suite.tasks)} tasks can be judged{built}"
+
+
+def _check_tasks(data: Path, suite: Suite, tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        check_domain(suite, task, read_card(data / task.dataset))
+        check_kind(data, suite, task)
 
 
 def _guest(driver_name: DriverName, settings: JudgeSettings) -> Finding:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from sandbox.events import plain
 from submissions.card.rules import first_breach
@@ -44,6 +45,8 @@ For each domain, the level of theory of the model's energies, and whether they c
 the model with labels of that level; for a domain that is not listed here, with the labels that it has."""
 TRAINING = TrainingSet(name="MPtrj", level_of_theory="PBE+U", url="https://…")
 LABELS = StatedLabelSet(name="PBE", dispersion=False)
+_MISSING, _UNKNOWN = "missing", "extra_forbidden"
+_REASONS = {_MISSING: "is missing", _UNKNOWN: "there is no such field"}
 
 
 class CardError(ValueError):
@@ -96,10 +99,18 @@ def _permitted(card: ModelCard, source: str) -> ModelCard:
 
 
 def first_complaint(error: ValidationError) -> str:
-    """The first error, as `field: reason`, in one line of printable text."""
-    first = error.errors(include_url=False)[0]
-    field = ".".join(map(str, first["loc"])) or "content"
-    return plain(f"{field}: {first['msg']}", MAX_COMPLAINT)
+    """The first error, as `field: reason`, in one line of printable text. A missing field names an unknown one, too."""
+    errors = error.errors(include_url=False)
+    reason = _complaint(errors[0])
+    unknown = next((each for each in errors if each["type"] == _UNKNOWN), None)
+    if errors[0]["type"] == _MISSING and unknown:
+        reason += f"; {_complaint(unknown)}"
+    return plain(reason, MAX_COMPLAINT)
+
+
+def _complaint(error: ErrorDetails) -> str:
+    field = ".".join(map(str, error["loc"])) or "content"
+    return f"{field}: {_REASONS.get(error['type'], error['msg'])}"
 
 
 def card_from_reference(reference: str) -> ModelCard:

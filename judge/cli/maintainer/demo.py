@@ -49,8 +49,9 @@ def run_demo(full: bool, base: str | None, driver: DriverName | None, as_json: b
         wall_s = time.monotonic() - begin
         say = Reporter(demo.console).say
         say(f"Done in {duration(wall_s)}. Judging took {duration(demo.judging_s)}.")
-        setting = _setting(demo.workspace)
-        say(f"{', '.join(REFERENCES)} has no rank. For other commands state it in judge.toml: {setting}")
+        say(f"{', '.join(REFERENCES)} has no rank. Other commands need these lines in judge.toml:")
+        for line in _settings(demo.workspace, suite):
+            say(line)
     if as_json:
         print_json(
             {
@@ -97,9 +98,10 @@ def _workspace() -> Workspace:
     return Workspace(settings.model_copy(update={k: v for k, v in defaults.items() if k not in stated}))
 
 
-def _setting(workspace: Workspace) -> str:
+def _settings(workspace: Workspace, suite: str) -> list[str]:
+    """The lines of judge.toml by which other commands make the same leaderboard."""
     names = ", ".join(f'"{name}"' for name in workspace.settings.references)
-    return f"references = [{names}]"
+    return [f'suite = "{suite}"', f"references = [{names}]"]
 
 
 def _driver(say: Callable[[str], None]) -> DriverName:

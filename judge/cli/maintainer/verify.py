@@ -23,6 +23,7 @@ from tasks.datasets.dataset import DatasetError
 from tasks.suites.suite import Suite
 
 BROKEN = 1
+SUITES = "suites/"
 REMOVED = "observations were removed by the retention policy"
 MAX_LINE = 1000
 
@@ -54,7 +55,7 @@ def run_verify(
     if as_json:
         print_json(_as_data(checked, published, defects, status))
     else:
-        for line in _summary(checked, published, defects):
+        for line in (*_summary(checked, published, defects), *_other_suites(store, chosen, defects)):
             print(line)
     raise typer.Exit(status)
 
@@ -105,6 +106,14 @@ def _summary(checked: list[SubmissionCheck], published: PublicationCheck, defect
     else:
         lines.append("Everything holds.")
     return lines
+
+
+def _other_suites(store: Store, suite: Suite, defects: list[Defect]) -> list[str]:
+    """If something does not hold, and nothing was judged by `suite`: a line with the suites that were."""
+    judged = sorted({key.removeprefix(SUITES).partition("@")[0] for key in store.list(SUITES)})
+    if not defects or not judged or suite.name in judged:
+        return []
+    return [f"Nothing was judged by the suite {suite.name}. Name one that was with --suite: {', '.join(judged)}"]
 
 
 def _as_data(

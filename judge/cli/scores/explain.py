@@ -113,7 +113,8 @@ def summary_of(board: Leaderboard, row: Row, terms: Mapping[str, Term], as_publi
     width = max((len(title_of(each)) for each in terms), default=0)
     for each, term in list(terms.items())[:MAX_SCORES]:
         lines.append(f"  {title_of(each):{width}}  {value_text(term)}  ({term.covered} of {term.total} measured)")
-    more = f"{len(terms) - MAX_SCORES} more scores, and how" if len(terms) > MAX_SCORES else "How"
+    n_more = len(terms) - MAX_SCORES
+    more = f"{n_more} more score{'s' if n_more > 1 else ''}, and how" if n_more > 0 else "How"
     options = " --as-published" * as_published
     command = f"judge explain {submission.id}{options}"
     if terms:

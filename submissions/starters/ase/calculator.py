@@ -7,6 +7,7 @@ def make_calculator(device="cpu", domain=None):
     """The calculator for a domain.
 
     The judge gives those of the keywords device, domain, label_set and model_dir that are named here. `device` is "cpu"
-    or "cuda"; `domain` is "Inorganic Materials", "Molecules" or "Catalysis", and no domain may be an error.
+    or "cuda"; `domain` is "Inorganic Materials", "Molecules" or "Catalysis", and an
+    unknown domain must not raise.
     """
     return EMT()

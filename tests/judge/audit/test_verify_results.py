@@ -29,6 +29,14 @@ def test_what_was_judged_and_published_holds(world: World) -> None:
     assert world.run_here("verify", submission_of(world)[:5])[1] == out
 
 
+def test_another_suite_than_was_judged_is_named(world: World) -> None:
+    suite = (world.root / "small.toml").read_text().replace('"small"', '"other"').replace("copper@1", "nickel@1")
+    (world.root / "other.toml").write_text(suite)
+    status, out, _ = world.run_here("verify", "--all", "--suite", "other.toml")
+    assert status == 1
+    assert out.splitlines()[-1] == "Nothing was judged by the suite other. Name one that was with --suite: small"
+
+
 def test_nothing_is_written_and_nothing_is_run(world: World) -> None:
     shutil.rmtree(world.root / "emt")  # the submission itself
     shutil.rmtree(world.root / "run")

@@ -212,7 +212,7 @@ def test_the_invitations_are_listed_with_what_is_used(world: IntakeWorld) -> Non
 def test_nobody_is_invited_before_upload_bucket_and_status_bucket_are_as_they_must_be(world: IntakeWorld) -> None:
     closed = world.rgw.new_bucket()
     for changed, status, words in (
-        ({"status_url": ""}, 2, "LAMBENCH_STATUS_URL: status_url: is not set: status_url = "),
+        ({"status_url": ""}, 2, "status_url: is not set: write status_url = "),
         ({"status_bucket": f"s3://{world.uploads}"}, 2, "upload_bucket and status_bucket: one lies within the other"),
         ({"upload_bucket": f"s3://{closed}/in"}, 3, "upload_bucket: a second upload would replace the first"),
         (

@@ -287,7 +287,8 @@ MISTAKES = {
     ),
     "inviting without a bucket": Mistake(
         "invite curie",
-        'judge: judge.toml or LAMBENCH_UPLOAD_BUCKET: upload_bucket: is not set: upload_bucket = "s3://BUCKET/PREFIX"',
+        'judge: upload_bucket: is not set: write upload_bucket = "s3://BUCKET/PREFIX" into judge.toml, '
+        "or set LAMBENCH_UPLOAD_BUCKET",
     ),
     "revoking an invitation that does not exist": Mistake(
         "revoke curie --reason left", "judge: nobody is invited as curie: see judge invitations"

@@ -44,6 +44,8 @@ def test_a_server_that_cannot_filter(tmp_path: Path, scratch: Path):
 
 def test_a_commit_or_path_that_is_not_there(tmp_path: Path, scratch: Path):
     address, pinned = repository(tmp_path / "theirs", {"a.txt": b"a"})
+    with pytest.raises(FetchError, match=r"host.*: check the network, or state a mirror in \[mirrors\]"):
+        fetch_git_files("https://host.invalid/theirs", pinned, ["a.txt"], scratch, tmp_path / "into")
     with pytest.raises(FetchError, match=r"theirs at 0{12}: git fetch failed \(.*\): check address and commit"):
         fetch_git_files(address, "0" * 40, ["a.txt"], scratch, tmp_path / "into")
     with pytest.raises(FetchError, match=r"b\.txt: is not there: check the path"):

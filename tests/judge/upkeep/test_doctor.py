@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sys
+
+import pytest
 
 from judge.upkeep.doctor import CheckResult, examine
 from tests.world.world import World
@@ -44,3 +47,12 @@ def test_a_suite_that_cannot_be_judged_is_named(world: World) -> None:
     shutil.rmtree(world.root / "data" / "copper@1")
     missing = "small: data sets are missing (copper@1): judge plan says how to import each"
     assert findings(world)["suite"] == ("suite", False, missing)
+
+
+def test_data_sets_that_are_not_built_yet_are_tried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    quickstart = world.with_settings(suite="quickstart")
+    assert findings(quickstart)["suite"].text.endswith("tasks can be judged; judge evaluate builds 18 data sets")
+    assert not (world.root / "data" / "s22@1").exists()
+    monkeypatch.setitem(sys.modules, "phono3py", None)  # it cannot be imported
+    finding = findings(quickstart)["suite"]
+    assert (finding.ok, "pip install 'lambench-judge[conductivity]'" in finding.text) == (False, True)

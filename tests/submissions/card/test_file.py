@@ -17,8 +17,9 @@ from submissions.records import ModelCard
 @pytest.mark.parametrize(
     ("content", "clue"),
     [
-        ("", "name: Field required"),
-        ('name = "x"\nspeed = 3', "speed: Extra inputs"),
+        ("", "name: is missing"),
+        ('nmae = "x"', "name: is missing; nmae: there is no such field"),
+        ('name = "x"\nspeed = 3', "speed: there is no such field"),
         ('name = "x"\npaper = "javascript:alert(1)"', "https://"),
         ('name = "x"\n[label_sets.Polymers]\nname = "PBE"', "label_sets.Polymers"),
         ("name = ", "TOML"),
@@ -57,7 +58,7 @@ def test_the_authors_command_refuses_the_same_cards_as_intake(text: str, breach:
     ("text", "words"),
     [
         ("a = " + "[" * 100_000, "nested too deep"),
-        ('name = "m"\n"\\u001b[2J" = 1', "\\x1b[2J: Extra inputs"),
+        ('name = "m"\n"\\u001b[2J" = 1', "\\x1b[2J: there is no such field"),
         ("a = " + "9" * 5000, "cannot be read as TOML"),
         ("\x1b[2J", "cannot be read as TOML"),
     ],
