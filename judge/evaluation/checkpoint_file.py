@@ -31,10 +31,9 @@ class CheckpointFile:
     def load(self) -> Mapping[str, NDArray[Any]] | None:
         """The arrays that were saved last; None if there are none, or the file is damaged."""
         try:
-            arrays, text = unpack(self.path.read_bytes())
-        except (OSError, ValueError):
+            return unpacked_checkpoint(self.path.read_bytes())
+        except OSError:
             return None
-        return arrays if text == {"sha256": hash_arrays(arrays)} else None
 
     def save(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Replaces the checkpoint, whole or not at all.
@@ -65,6 +64,15 @@ class CheckpointFile:
         with suppress(OSError):
             for leftover in [self.path, *self.path.parent.glob(f".{self.path.name}.*")]:
                 leftover.unlink(missing_ok=True)
+
+
+def unpacked_checkpoint(data: bytes) -> Mapping[str, NDArray[Any]] | None:
+    """The arrays in the bytes of a checkpoint; None if they are damaged."""
+    try:
+        arrays, text = unpack(data)
+    except ValueError:
+        return None
+    return arrays if text == {"sha256": hash_arrays(arrays)} else None
 
 
 def checkpoint_of(run_dir: Path, unit_prefix: str, submission: str, hardware: str) -> CheckpointFile:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from judge.evaluation.checkpoint_file import CheckpointFile, checkpoint_of
+from judge.evaluation.checkpoint_file import checkpoint_of
 from judge.evaluation.judged_answers import judged_answers
+from judge.evaluation.moving_checkpoint import MovingCheckpoint
 from judge.evaluation.plan import Unit
 from judge.records.attempts import ClaimedAttempt
 from judge.records.observation_file import store_observation
@@ -80,7 +81,7 @@ class Observed:
 
     end: End
     observation: Observation | None = None
-    checkpoint: CheckpointFile | None = None
+    checkpoint: MovingCheckpoint | None = None
 
     def store(self, unit: Unit, place: UnitStorage, attempt: ClaimedAttempt) -> End:
         """The end of the attempt, stored after the answers.
@@ -123,11 +124,16 @@ def observe_unit(
         structures = load_structures(place.data / unit.task.dataset)
         _check_correction(unit, structures)
     prefix, run_dir = unit.prefix, target.driver.run_dir.root
-    checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, target.origin.hardware)
+    file = checkpoint_of(run_dir, prefix, unit.submission.id, target.origin.hardware)
+    checkpoint = MovingCheckpoint(file, place.store, prefix, attempt.n)
     # What a consistency check asks must be unknown also where the structures are public.
     secret = order_secret(place.store) if structures.hidden or isinstance(unit.kind, Rechecking) else b""
     session = _UnitSession(unit, target, target.image, structures, progress, checkpoint, place, secret)
-    outcome = session.outcome()
+    try:
+        outcome = session.outcome()
+    except BaseException:
+        checkpoint.leave()
+        raise
     check_gpu(target)
     peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
     end = End(
@@ -157,7 +163,7 @@ class _UnitSession:
     image: Image
     structures: Structures
     progress: Progress
-    checkpoint: CheckpointFile
+    checkpoint: MovingCheckpoint
     place: UnitStorage
     secret: bytes = field(default=b"", repr=False)
     resumed: bool = field(default=False, init=False)

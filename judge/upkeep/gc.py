@@ -16,6 +16,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
+from judge.evaluation.moving_checkpoint import COPY
 from judge.records.attempts import History, read_histories, submission_of
 from judge.records.model_file import model_path
 from judge.records.observation_file import observation_path
@@ -159,6 +160,21 @@ def items_without_result(store: Store) -> tuple[Garbage, ...]:
         Garbage(GarbageKind.ITEMS, key, sizes[key], partial(remove, key, result))
         for key, result in results.items()
         if result not in sizes
+    )
+
+
+def copied_checkpoints(store: Store, attempts: StoreAttempts) -> tuple[Garbage, ...]:
+    """The copies of checkpoints of units that have an end, or of none that is known."""
+
+    def remove(key: str) -> bool:
+        store.delete(key)
+        return True
+
+    copies = [each for each in store.stamped("attempts/") if f"/{COPY}" in each.key]
+    return tuple(
+        Garbage(GarbageKind.CHECKPOINT, each.key, each.size_bytes, partial(remove, each.key))
+        for each in copies
+        if (history := attempts.histories.get(f"{each.key.rsplit('/', 2)[0]}/")) is None or history.end is not None
     )
 
 

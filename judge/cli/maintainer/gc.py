@@ -17,6 +17,7 @@ from judge.records.results import read_submissions
 from judge.upkeep.gc import (
     Garbage,
     StoreAttempts,
+    copied_checkpoints,
     dead_writers_files,
     items_without_result,
     read_attempts,
@@ -73,6 +74,7 @@ def find_garbage(workspace: Workspace, oldest: float, images: bool = False) -> t
         for prefix, host in attempts.living.items()
     ]
     garbage = [*observations, *_expired(workspace), *dead_writers_files(store, oldest), *items_without_result(store)]
+    garbage += copied_checkpoints(store, attempts)
     garbage += checkpoints(settings.run_dir, attempts, _hardware(settings, attempts), oldest)
     garbage += dead_sessions(settings.run_dir)
     if settings.driver != "docker":

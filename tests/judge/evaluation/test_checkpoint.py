@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from judge.evaluation.checkpoint_file import CheckpointFile, checkpoint_of
+from judge.evaluation.moving_checkpoint import MOST_BYTES, MovingCheckpoint
 from judge.records.attempts import read_histories
 from judge.records.observation_file import read_observation
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
@@ -74,6 +75,7 @@ def make_calculator():
 # The command, with a checkpoint after each answer.
 OFTEN = (
     "import tasks.observing.checkpoints; tasks.observing.checkpoints.SAVE_EVERY_S = 0.0; "
+    "import judge.evaluation.moving_checkpoint; judge.evaluation.moving_checkpoint.COPY_EVERY_S = 0.0; "
     "from judge.cli.main import main; main()"
 )
 
@@ -181,6 +183,103 @@ def test_a_judge_killed_in_an_observation_goes_on_and_ends_where_an_undisturbed_
         stopped.id: True,
     }
     assert world.run_json_here("verify", "--all")[0] == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_another_host_goes_on_from_the_copy_in_the_store(world: World, number: signal.Signals) -> None:
+    """Its run directory has no checkpoint. Steps that were copied are not done again."""
+    example = kind_examples.dynamics()
+    save_dataset(example.dataset, world.root / "data")
+    (world.root / "small.toml").write_text(SUITE.format(kind=example.kind.name, parameters=stated(example)))
+    world.write_settings()
+    calls = world.root / "calls"
+    undisturbed = world.submit("undisturbed", COUNTED_EMT.format(calls=str(calls), stops_at=-1))
+    world.evaluate()
+    expected, whole = observation(world, undisturbed), calls.stat().st_size
+
+    calls.write_text("")
+    stops_at = int(0.8 * whole)
+    stopped = world.submit("stopped", COUNTED_EMT.format(calls=str(calls), stops_at=stops_at))
+    process = subprocess.Popen([sys.executable, "-c", OFTEN, "work", stopped.id], cwd=world.root, env=environment())
+    wait_until(lambda: calls.stat().st_size == stops_at or process.poll() is not None, "the model stops")
+    wait_until(lambda: bool(copies(world)), "a copy is in the store")
+    process.send_signal(number)
+    process.communicate()
+
+    elsewhere = world.with_settings(run_dir=str(world.root / "elsewhere"))
+    summary, _ = elsewhere.evaluate(ids=(stopped.id,))
+    assert [unit.verdict for unit in summary.units] == [Verdict.OK]
+    assert calls.stat().st_size - stops_at < 0.7 * whole
+    resumed = observation(world, stopped)
+    for name, array in expected.arrays.items():
+        np.testing.assert_array_equal(resumed.arrays[name], array)
+    assert not copies(world)
+
+
+def copies(world: World) -> list[str]:
+    """The keys of copies of checkpoints in the store."""
+    return [key for key in world.store.list("attempts/") if "/checkpoint-" in key]
+
+
+def moving(world: World, host: str, n: int, prefix: str = "attempts/m/t/k/") -> MovingCheckpoint:
+    """The checkpoint of attempt `n`, on a host."""
+    return MovingCheckpoint(checkpoint_of(world.root / host, prefix, "m-0", "cpu"), world.store, prefix, n)
+
+
+def state(used_s: float) -> dict[str, np.ndarray]:
+    return {**arrays(), "used_s": np.array([used_s])}
+
+
+def test_the_furthest_state_counts_wherever_it_is(world: World) -> None:
+    here, there = moving(world, "here", 1), moving(world, "there", 2)
+    here.save(state(10.0))
+    assert not copies(world)  # a minute has not passed
+    here.leave()
+    loaded = there.load()
+    assert loaded is not None
+    assert loaded["used_s"] == 10.0
+    there.save(state(20.0))
+    there.leave()
+    back = moving(world, "here", 3)
+    assert back.load()["used_s"] == 20.0  # type: ignore[index]  # not its own older file
+    back.save(state(30.0))
+    assert moving(world, "here", 4).load()["used_s"] == 30.0  # type: ignore[index]
+    back.remove()
+    assert not copies(world)
+    assert moving(world, "here", 4).load() is None
+
+
+def test_a_damaged_copy_and_one_of_other_hardware_are_not_used(world: World) -> None:
+    here = moving(world, "here", 1)
+    here.save(state(10.0))
+    here.leave()
+    (key,) = copies(world)
+    gpu = MovingCheckpoint(checkpoint_of(world.root / "b", here.prefix, "m-0", "gpu"), world.store, here.prefix, 2)
+    assert gpu.load() is None
+    world.store.put(key, world.store.get(key)[:-1])
+    assert moving(world, "there", 2).load() is None
+
+
+def test_a_large_checkpoint_stays_on_its_host(world: World) -> None:
+    here = moving(world, "here", 1)
+    here.save({"used_s": np.array([1.0]), "large": np.zeros(MOST_BYTES // 8 + 1)})
+    here.leave()
+    assert not copies(world)
+    assert here.load() is not None
+
+
+def test_gc_removes_the_copies_of_units_that_ended(world: World) -> None:
+    world.write_settings()
+    model = world.submit("emt")
+    world.evaluate()
+    ended = sorted(read_histories(world.store, [model.id]))[0]
+    for prefix in (ended, "attempts/gone/t/k/"):
+        here = moving(world, "here", 1, prefix)
+        here.save(state(1.0))
+        here.leave()
+    assert len(copies(world)) == 2
+    assert world.run_here("gc")[0] == 0
+    assert not copies(world)
 
 
 def stated(example: KindExample) -> str:

@@ -58,7 +58,7 @@ def test_what_is_as_it_must_be_passes_and_nothing_is_left_behind(world: IntakeWo
 @pytest.mark.parametrize("name", ["upload_bucket", "status_bucket", "status_url"])
 def test_each_setting_is_asked_for(name: str, world: IntakeWorld) -> None:
     world.more[name] = ""
-    with pytest.raises(ConfigError, match=f"LAMBENCH_{name.upper()}: {name}: is not set: {name} = "):
+    with pytest.raises(ConfigError, match=f"{name}: is not set: write {name} = .*, or set LAMBENCH_{name.upper()}"):
         require_bucket_settings(world.settings)
 
 
