@@ -58,9 +58,7 @@ class GpuStub:
         self.programs.mkdir(parents=True)
         minors = dict(zip(GPUS, MINORS, strict=True))
         self._program("nvidia-smi", _SMI.format(place=place))
-        self._program(
-            "nvidia-container-runtime-hook", _HOOK.format(python=sys.executable, place=place, minors=minors)
-        )
+        self._program("nvidia-container-runtime-hook", _HOOK.format(python=sys.executable, place=place, minors=minors))
         self.show(*GPUS)
 
     def show(self, *uuids: str) -> None:

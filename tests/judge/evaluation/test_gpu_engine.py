@@ -202,5 +202,6 @@ def wait(ready: object, process: subprocess.Popen[str]) -> None:
     """Returns once `ready`."""
     until = time.monotonic() + 60
     while not ready():  # type: ignore[operator]
-        assert process.poll() is None and time.monotonic() < until
+        assert process.poll() is None
+        assert time.monotonic() < until
         time.sleep(0.02)
