@@ -32,6 +32,7 @@ from judge.upkeep.bucket_checks import (
 from judge.workspace import Workspace
 from sandbox.driver import DriverName, Question
 from sandbox.drivers.gpu import list_gpus
+from sandbox.drivers.host_report import host_report
 from sandbox.drivers.open_driver import open_driver
 from sandbox.limits import GIB, Limits
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
@@ -66,6 +67,7 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
     checks: list[tuple[str, Callable[[], Finding]]] = [
         ("processor", lambda: (True, f"{settings.limits.cpus} × {cpu_name()} for a container")),
         ("GPU", _gpus),
+        ("host", lambda: (True, host_report())),
         ("disk", lambda: _disk(settings)),
         ("store", lambda: _store(workspace)),
         ("key", lambda: _key(settings)),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,11 +29,12 @@ from sandbox.drivers.cold_start import ColdStarter
 from sandbox.drivers.docker_create import MASKED, create_container
 from sandbox.drivers.docker_running import BUSY, DockerRunning, is_busy, remove_container
 from sandbox.drivers.docker_running import engine_faults as engine_faults
+from sandbox.drivers.engine_report import engine_words, require_limits
 from sandbox.drivers.environment import environment
 from sandbox.drivers.image_pull import pull_by_digest
 from sandbox.drivers.masked_paths import masked_paths
 from sandbox.drivers.mount_point import check_mount_point
-from sandbox.drivers.seccomp_profile import seccomp_profile, seccomp_version
+from sandbox.drivers.seccomp_profile import seccomp_profile
 from sandbox.events import Event, emit
 from sandbox.image.image_check import image_from_inspection, invalid
 from sandbox.image.start_faults import start_fault
@@ -70,36 +71,6 @@ def connect_engine() -> docker.DockerClient:
     return client
 
 
-def engine_words(
-    info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None, cold_start: ColdStart = "required"
-) -> str:
-    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp 451c711ebaf2)`, from what the engine reports.
-
-    Args:
-        cold_start: named if it is not `required`: a selftest proves nothing for another setting.
-    """
-    parts = {part.get("Name", ""): str(part.get("Version", "")) for part in version.get("Components") or []}
-    name = podman.NAME if any("podman" in part.lower() for part in parts) else "Docker"
-    chosen = runtime or str(info.get("DefaultRuntime") or "runc")
-    of_runtime = parts.get(chosen, "").split("\n", 1)[0]
-    return (
-        f"{name} {version.get('Version', '')} ({' '.join([chosen, of_runtime]).strip()}, "
-        f"Linux {info.get('KernelVersion', '')}, cgroup v{info.get('CgroupVersion') or 1}, "
-        f"{', '.join(_security_words(info.get('SecurityOptions') or []))}"
-        f"{'' if cold_start == 'required' else f', cold start {cold_start}'})"
-    )
-
-
-def _security_words(options: Sequence[str]) -> list[str]:
-    """The engine's security options, and the version of the judge's seccomp profile, which replaces the engine's.
-
-    If one changes, the last selftest of this engine no longer counts.
-    """
-    names = {dict(part.partition("=")[::2] for part in option.split(",")).get("name", "") for option in options}
-    first = f"seccomp {seccomp_version()}" if "seccomp" in names else "no seccomp"
-    return [first, *(name for name in ("apparmor", "selinux", "rootless", "userns") if name in names)]
-
-
 class DockerDriver:
     """Runs submissions as containers of the Docker engine."""
 
@@ -112,6 +83,7 @@ class DockerDriver:
         with engine_faults():
             info = self._client.info()
             version = self._client.version()
+        require_limits(info)
         self._host = str(info.get("ID", ""))
         self.engine = engine_words(info, version, runtime, cold_start)
         helper = self._labels | {HELPER_LABEL: run_dir.token}

@@ -11,6 +11,7 @@ from typing import Any
 from docker.types import LogConfig, Ulimit
 
 from sandbox.drivers.docker_create import MASKED
+from sandbox.verdict import FaultCause, JudgeFault
 
 NAME = "Podman"
 # Podman's default for processes per user is more than a service without CAP_SYS_RESOURCE may set: containers would
@@ -30,7 +31,14 @@ def podman_options(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     Args:
         folder: where the service of Podman can read the seccomp profile.
+
+    Raises:
+        JudgeFault: GPU: a GPU is asked for. Podman 4.3 ignores that over this API, and the model would get no GPU.
     """
+    if options.get("device_requests"):
+        raise JudgeFault(
+            FaultCause.GPU, "Podman passes no GPU on over Docker's API: use Docker for GPUs (docs/hosts.md)"
+        )
     most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     allowed = PROCESSES_OF_USER if most == resource.RLIM_INFINITY else min(most, PROCESSES_OF_USER)
     security = [_by_path(option, folder) for option in options["security_opt"]]

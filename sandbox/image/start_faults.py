@@ -8,6 +8,7 @@ WORKDIR, its entrypoint). Those are matched first and as a whole, so a quotation
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import docker.errors
 
@@ -70,10 +71,11 @@ def start_fault(error: docker.errors.APIError) -> SubmissionFault | JudgeFault:
             "The image has a link at /lambench or /tmp, where the sandbox mounts a folder: make it a folder, "
             "or remove it."
         )
-    if _says(text, *_OF_THE_GPU):
+    if found := [match.start() for match in _matches(text, *_OF_THE_GPU)]:
+        words = text[min(found) :]  # without the runtime's, which are long
         return JudgeFault(
             FaultCause.GPU,
-            f"the engine cannot pass the GPU on ({text[:200]}): check nvidia-smi and the NVIDIA container toolkit",
+            f"the engine cannot pass the GPU on ({words[:200]}): check nvidia-smi and the NVIDIA container toolkit",
         )
     if is_full_disk(text):
         return full_disk(text)
@@ -91,4 +93,8 @@ def full_disk(text: str) -> JudgeFault:
 
 
 def _says(text: str, *patterns: str) -> bool:
-    return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
+    return any(True for _ in _matches(text, *patterns))
+
+
+def _matches(text: str, *patterns: str) -> Iterator[re.Match[str]]:
+    return filter(None, (re.search(pattern, text, re.IGNORECASE) for pattern in patterns))

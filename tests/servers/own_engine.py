@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -48,11 +49,17 @@ class OwnEngine:
     Args:
         place: for sockets, logs and what runs; short, since a socket's path has at most 107 bytes.
         data: for images and containers.
+        settings: of dockerd's configuration file.
+        programs: a folder that comes first on its path.
     """
 
-    def __init__(self, place: Path, data: Path) -> None:
+    def __init__(
+        self, place: Path, data: Path, settings: Mapping[str, object] | None = None, programs: Path | None = None
+    ) -> None:
         self.place = place
         self.data = data
+        self._settings = dict(settings or {})
+        self.path = os.pathsep.join([*([str(programs)] if programs else []), os.environ["PATH"]])
         self.url = f"unix://{place}/docker.sock"
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -60,7 +67,7 @@ class OwnEngine:
         """Returns once it answers."""
         (self.place / "run").mkdir(parents=True, exist_ok=True)
         (self.place / "containerd.toml").write_text(CONTAINERD.format(place=self.place))
-        (self.place / "daemon.json").write_text("{}")
+        (self.place / "daemon.json").write_text(json.dumps(self._settings))
         for stale in ("docker.pid", "docker.sock", "containerd.sock"):
             (self.place / stale).unlink(missing_ok=True)
         self._spawn("containerd", "--config", str(self.place / "containerd.toml"))
@@ -134,7 +141,12 @@ class OwnEngine:
         alone = ["unshare", "--net"]
         with (self.place / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
-                [*alone, name, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                [*alone, name, *arguments],
+                env={**os.environ, "PATH": self.path},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         self._processes.append(process)
 
@@ -159,7 +171,13 @@ class OwnEngine:
 
 
 @contextmanager
-def own_engine(place: Path, tags: Sequence[str], system: docker.DockerClient) -> Iterator[OwnEngine]:
+def own_engine(
+    place: Path,
+    tags: Sequence[str],
+    system: docker.DockerClient,
+    settings: Mapping[str, object] | None = None,
+    programs: Path | None = None,
+) -> Iterator[OwnEngine]:
     """An engine with the images `tags` of the `system` engine. If none can be started, the test is skipped by name."""
     if os.geteuid() != 0:
         pytest.skip("an engine of one's own needs root")
@@ -171,7 +189,7 @@ def own_engine(place: Path, tags: Sequence[str], system: docker.DockerClient) ->
     data.mkdir(parents=True, exist_ok=True)
     with data.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another test run's engine must not use the same folder
-        engine = OwnEngine(place, data)
+        engine = OwnEngine(place, data, settings, programs)
         try:
             engine.start()
             engine.load(tags, system)

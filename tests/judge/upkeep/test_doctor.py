@@ -27,6 +27,12 @@ def test_free_space_is_that_of_the_settings(world: World) -> None:
     assert (full.ok, "or set min_free_bytes" in full.text) == (False, True)
 
 
+def test_a_host_says_what_it_offers(world: World) -> None:
+    host = findings(world)["host"]
+    assert host.ok
+    assert host.text.startswith(("cgroup v1; ", "cgroup v2; "))
+
+
 def test_a_key_is_looked_for_and_not_made(world: World) -> None:
     assert findings(world)["key"].ok is None
     assert not world.settings.key_file.exists()

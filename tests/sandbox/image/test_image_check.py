@@ -10,9 +10,9 @@ import docker.errors
 import pytest
 import requests
 
-import sandbox.drivers.docker_driver
-from sandbox.drivers.docker_driver import engine_words
+import sandbox.drivers.engine_report
 from sandbox.drivers.docker_running import engine_faults
+from sandbox.drivers.engine_report import engine_words
 from sandbox.drivers.gpu import parse_gpus, require_gpus, still_has_gpu
 from sandbox.drivers.seccomp_profile import seccomp_version
 from sandbox.image.image_check import image_from_inspection
@@ -253,7 +253,7 @@ def test_an_engine_is_named_with_what_isolates_its_containers(options: list[str]
 def test_an_engine_with_another_seccomp_profile_has_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
     info, version = {"SecurityOptions": ["name=seccomp"]}, {"Version": "20.10.24"}
     before = engine_words(info, version, None)
-    monkeypatch.setattr(sandbox.drivers.docker_driver, "seccomp_version", lambda: "0123456789ab")
+    monkeypatch.setattr(sandbox.drivers.engine_report, "seccomp_version", lambda: "0123456789ab")
     assert engine_words(info, version, None) == before.replace(seccomp_version(), "0123456789ab") != before
 
 
