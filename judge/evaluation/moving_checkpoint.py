@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ class MovingCheckpoint:
 
     def load(self) -> Arrays | None:
         """The furthest state of the run that this host or the store has; None if neither has one that can be read."""
-        states = [self.file.load(), *(map(self._copy, self._keys()) if self.n > 1 else ())]
+        states = chain([self.file.load()], map(self._copy, self._keys() if self.n > 1 else ()))  # two at most in memory
         return max((state for state in states if state is not None), key=_used_s, default=None)
 
     def save(self, arrays: Arrays) -> None:
@@ -85,10 +86,12 @@ class MovingCheckpoint:
                     self.store.delete(key)
 
     def _store_copy(self) -> None:
-        with suppress(OSError, StoreError):  # the file on this host stays
+        self._is_copied = True  # before the file is read: a state that is saved meanwhile is not copied
+        try:
             if self.file.path.stat().st_size <= MOST_BYTES:
-                self._is_copied = True
                 self.store.put(f"{self.prefix}{self.n}/{self._name}", self.file.path.read_bytes())
+        except (OSError, StoreError):  # the file on this host stays, and `leave` tries again
+            self._is_copied = False
 
     def _keys(self) -> list[str]:
         return [key for key in self.store.list(self.prefix) if key.endswith(f"/{self._name}")]

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from judge.evaluation import moving_checkpoint
 from judge.evaluation.checkpoint_file import CheckpointFile, checkpoint_of
 from judge.evaluation.moving_checkpoint import MOST_BYTES, MovingCheckpoint
 from judge.records.attempts import read_histories
@@ -266,6 +268,21 @@ def test_a_large_checkpoint_stays_on_its_host(world: World) -> None:
     here.leave()
     assert not copies(world)
     assert here.load() is not None
+
+
+def test_a_copy_that_failed_is_made_again_at_the_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving_checkpoint, "COPY_EVERY_S", 0.0)
+    here = moving(world, "here", 1)
+    in_its_way = here.prefix + "1"  # a file, where the copy needs a folder
+    world.store.put(in_its_way, b"")
+    here.save(state(10.0))
+    wait_until(lambda: not any(t.name.startswith("checkpoint ") for t in threading.enumerate()), "the copy fails")
+    assert not copies(world)
+    world.store.delete(in_its_way)
+    here.leave()
+    loaded = moving(world, "there", 2).load()
+    assert loaded is not None
+    assert loaded["used_s"] == 10.0
 
 
 def test_gc_removes_the_copies_of_units_that_ended(world: World) -> None:
