@@ -94,7 +94,10 @@ class MovingCheckpoint:
             self._is_copied = False
 
     def _keys(self) -> list[str]:
-        return [key for key in self.store.list(self.prefix) if key.endswith(f"/{self._name}")]
+        """The keys of the copies; none if the store does not answer: the file on this host will do."""
+        with suppress(StoreError):
+            return [key for key in self.store.list(self.prefix) if key.endswith(f"/{self._name}")]
+        return []
 
     def _copy(self, key: str) -> Arrays | None:
         with suppress(KeyError, StoreError):

@@ -129,15 +129,12 @@ def engine_images(oldest: float) -> EngineImages:
     """
     client = connect_engine()
     with engine_faults():
-        listed = [
-            *client.api.images(filters={"label": CALCULATOR_LABEL}),
-            *client.api.images(filters={"reference": SELFTEST_IMAGES}),
-        ]
-    images = {image["Id"]: image for image in listed}.values()
+        calculators = client.api.images(filters={"label": CALCULATOR_LABEL})
+        hostile = client.api.images(filters={"reference": SELFTEST_IMAGES})
+    images = {image["Id"]: image for image in (*calculators, *hostile)}.values()  # each once, whatever its names
     sizes, times = [int(image["Size"]) for image in images], [float(image["Created"]) for image in images]
-    old = selftest_images(oldest)
-    old_bytes = sum(each.size_bytes for each in old)
-    return EngineImages(len(images), sum(sizes), min(times, default=None), len(old), old_bytes)
+    old = {image["Id"]: int(image["Size"]) for image in hostile if image["Created"] < oldest}
+    return EngineImages(len(images), sum(sizes), min(times, default=None), len(old), sum(old.values()))
 
 
 def _as_garbage(client: docker.DockerClient, images: Mapping[str, Mapping[str, object]]) -> tuple[Garbage, ...]:
