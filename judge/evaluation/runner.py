@@ -34,6 +34,7 @@ from judge.records.attempts import (
     History,
     Life,
     claim,
+    deaths,
     read_history,
 )
 from judge.records.records import End, Origin, Result
@@ -222,7 +223,8 @@ class Runner:
                 life = self.watch.look(unit.prefix, history.open)
                 if life is not Life.DEAD:
                     return None if life is Life.UNKNOWN else self._report(unit, Did.ELSEWHERE)
-                if history.unended >= MAX_DEATHS and not retry:
+                many = history.unended >= MAX_DEATHS  # only then each is looked at
+                if many and not retry and deaths(self.place.store, unit.prefix, history) >= MAX_DEATHS:
                     self._give_up(unit, history)
                     continue
             if unit.testset.name in self._datasets:
@@ -323,7 +325,7 @@ class Runner:
         claimed = claim(self.place.store, unit.prefix, history.attempts, self.beat_s)
         if claimed is not None:
             remedy = (
-                f"the judge died or was killed {history.unended} times during this unit: find what kills it (memory? "
+                f"the judge died or was killed {deaths(self.place.store, unit.prefix, history)} times during this unit: find what kills it (memory? "
                 "see the kernel's log), or let it run to its end"
             )
             claimed.write_end(fault_end(claimed, JudgeFault(FaultCause.MEASURE, remedy), Origin()))

@@ -154,6 +154,19 @@ def _read_part(store: Readable, key: str, record: type[T]) -> T:
         raise StoreError(f"store: {key} cannot be read ({type(error).__name__}): look at it, then delete it") from error
 
 
+def deaths(store: Readable, prefix: str, history: History) -> int:
+    """How many attempts have no end because their judges died: those that were left in good order do not count."""
+    return sum(attempt.end is None and _beat(store, prefix, attempt) != LEFT for attempt in history.attempts)
+
+
+def _beat(store: Readable, prefix: str, attempt: Attempt) -> bytes:
+    """The last sign of life of an attempt; empty if there is none."""
+    try:
+        return store.get(f"{prefix}{attempt.n}/beat.json")
+    except KeyError:
+        return b""
+
+
 class Life(StrEnum):
     """Whether the judge that holds a claim is alive."""
 
@@ -180,11 +193,7 @@ class DeathWatch:
         """Whether the judge of `attempt`, which has no end, is alive. Unknown at the first call: call again later."""
         if attempt.claim and is_surely_gone(attempt.claim.owner):
             return Life.DEAD
-        key = f"{prefix}{attempt.n}/beat.json"
-        try:
-            beat = self.store.get(key)
-        except KeyError:
-            beat = b""
+        key, beat = f"{prefix}{attempt.n}/beat.json", _beat(self.store, prefix, attempt)
         if beat == LEFT:
             return Life.DEAD
         known, now = self._seen.get(key), self.clock()

@@ -11,7 +11,7 @@ import pytest
 from judge.config import UsageError
 from judge.evaluation.observe import kind_at_fault
 from judge.evaluation.unit_report import Did
-from judge.records.attempts import MAX_DEATHS, claim, read_histories, read_history
+from judge.records.attempts import LEFT, MAX_DEATHS, claim, read_histories, read_history
 from judge.records.process_identity import process_identity
 from judge.records.records import Claim
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
@@ -108,6 +108,17 @@ def test_a_unit_over_which_one_judge_after_another_died_is_held(world: World) ->
     assert len(read_history(world.store, poisoned).attempts) == MAX_DEATHS + 1
     freed, _ = world.evaluate(retry_held=True)
     assert sorted(unit.did for unit in freed.units) == [Did.NOTHING, Did.OBSERVED]
+
+
+def test_attempts_that_workers_left_in_good_order_are_no_deaths(world: World) -> None:
+    world.submit("emt")
+    prefix, _ = sorted(prefixes_of(world))
+    for n in range(1, MAX_DEATHS + 1):
+        elsewhere = Claim(owner="another boot/pid:[1]/1/1/0", host="elsewhere", started=utc_now())
+        world.store.put(f"{prefix}{n}/claim.json", elsewhere.model_dump_json().encode())
+        world.store.put(f"{prefix}{n}/beat.json", LEFT)
+    summary, _ = world.evaluate()
+    assert [unit.did for unit in summary.units] == [Did.OBSERVED, Did.OBSERVED]
 
 
 @pytest.mark.parametrize(
