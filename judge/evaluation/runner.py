@@ -324,9 +324,10 @@ class Runner:
         """Ends an attempt at a unit during which many judges died, so that the unit is held."""
         claimed = claim(self.place.store, unit.prefix, history.attempts, self.beat_s)
         if claimed is not None:
+            n = deaths(self.place.store, unit.prefix, history)
             remedy = (
-                f"the judge died or was killed {deaths(self.place.store, unit.prefix, history)} times during this unit: find what kills it (memory? "
-                "see the kernel's log), or let it run to its end"
+                f"the judge died or was killed {n} times during this unit: find what kills it (memory? see the kernel's "
+                "log), or let it run to its end"
             )
             claimed.write_end(fault_end(claimed, JudgeFault(FaultCause.MEASURE, remedy), Origin()))
 
