@@ -326,8 +326,8 @@ class Runner:
         if claimed is not None:
             n = deaths(self.place.store, unit.prefix, history)
             remedy = (
-                f"the judge died or was killed {n} times during this unit: find what kills it (memory? see the kernel's "
-                "log), or let it run to its end"
+                f"the judge died or was killed {n} times during this unit: find what kills it (memory? see the "
+                "kernel's log), or let it run to its end"
             )
             claimed.write_end(fault_end(claimed, JudgeFault(FaultCause.MEASURE, remedy), Origin()))
 
