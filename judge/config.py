@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,6 +58,50 @@ class Retention(BaseModel):
     also_needed: bool = False
 
 
+class ClusterSettings(BaseModel):
+    """How Dask starts workers for `judge evaluate --cluster`.
+
+    Args:
+        folder: with `judge.toml`, as the workers' hosts name it. Empty: the working directory of the command.
+        python: of the workers' hosts, with the judge installed. Empty: that of the command.
+        interface: the network interface by which scheduler and workers talk. Empty: the host's usual one.
+        dashboard: address of Dask's dashboard on the scheduler's host; port 0: any free one.
+        tls: encrypt, and let nobody in without a certificate. Without it, whoever reaches the scheduler can run
+            programs as you.
+        tls_ca_file, tls_cert, tls_key: files, as all hosts name them. Empty: for `local` and `slurm` Dask makes a
+            certificate for each run.
+        hosts: of `ssh`; the first one also runs the scheduler.
+        ssh_config: file in the format of ssh_config(5). None: `~/.ssh/config`.
+        queue: Slurm's partition.
+        account: that Slurm charges.
+        walltime: of a job, `HH:MM:SS`.
+        cores: of a job.
+        memory: of a job, with a unit.
+        directives: further options of `sbatch`.
+        prologue: lines of the job's script before the worker starts.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    folder: str = ""
+    python: str = ""
+    interface: str = ""
+    dashboard: str = "127.0.0.1:0"
+    tls: bool = True
+    tls_ca_file: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    hosts: tuple[str, ...] = ()
+    ssh_config: Path | None = None
+    queue: str = ""
+    account: str = ""
+    walltime: timedelta = Field(timedelta(hours=4), ge=timedelta(minutes=1))
+    cores: int = Field(1, ge=1)
+    memory: str = "4 GiB"
+    directives: tuple[str, ...] = ()
+    prologue: tuple[str, ...] = ()
+
+
 def default_key_file() -> Path:
     """The default path of this user's signing key."""
     base = os.environ.get("XDG_CONFIG_HOME")
@@ -106,6 +151,7 @@ class JudgeSettings(Settings):
         source_cache: folder that keeps what `judge data get` fetched.
         mirrors: by beginning of an address, what replaces it when `judge data get` fetches, a table `[mirrors]`:
             `"https://github.com/" = "https://git.example.org/"`. The longest beginning applies.
+        cluster: how Dask starts workers, a table `[cluster]`.
     """
 
     model_config = SettingsConfigDict(extra="forbid")
@@ -142,6 +188,7 @@ class JudgeSettings(Settings):
     retention: Retention = Retention()
     source_cache: Path = Path("var/sources")
     mirrors: dict[str, str] = Field(default_factory=dict)
+    cluster: ClusterSettings = ClusterSettings()
     _old_names: tuple[str, ...] = PrivateAttr(())
 
     @property

@@ -57,15 +57,19 @@ def evaluate_command(
     jobs: Annotated[
         int | None, typer.Option("--jobs", metavar="N", help="worker processes; with --gpus all one for each GPU")
     ] = None,
+    cluster: Annotated[
+        str, typer.Option("--cluster", metavar="WHERE", help="workers by Dask: local, slurm, ssh, or an address")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Judges all units without a result. You can stop it at any time; the next run continues."""
     from judge.cli.maintainer.evaluate import run_evaluate
     from judge.cli.maintainer.request_options import ALL_GPUS, make_request
 
-    request = make_request(ids, suite, task, gpus, driver, skip_missing, retry_held, observe_only, budget)
-    each_gpu = len(request.gpus) if gpus.strip().casefold() == ALL_GPUS else None
-    run_evaluate(request, everything, each_gpu if jobs is None else jobs, as_json)
+    gpus_here, gpus_there = ("", gpus) if cluster else (gpus, "")
+    request = make_request(ids, suite, task, gpus_here, driver, skip_missing, retry_held, observe_only, budget)
+    each_gpu = len(request.gpus) if gpus_here.strip().casefold() == ALL_GPUS else None
+    run_evaluate(request, everything, each_gpu if jobs is None else jobs, as_json, cluster, gpus_there)
 
 
 def work_command(

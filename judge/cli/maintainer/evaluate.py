@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from judge.cli.intake.intake import intake_before_judging, write_statuses_of_suite
+from judge.cli.maintainer.cluster import judged_on_cluster, require_packages
 from judge.cli.maintainer.request_options import require_choice
 from judge.cli.output import print_done, print_json, print_lines
 from judge.config import UsageError, load_settings
@@ -27,19 +28,28 @@ from submissions.progress import Reporter
 INTERRUPTED = 130
 
 
-def run_evaluate(request: Request, everything: bool, jobs: int | None, as_json: bool) -> None:
+def run_evaluate(
+    request: Request, everything: bool, jobs: int | None, as_json: bool, cluster: str = "", gpus: str = ""
+) -> None:
     """Judges all units without a result. You can stop it at any time; the next run continues.
 
     Args:
         jobs: number of worker processes; None: one, or with several GPUs one for each if all were asked for.
+        cluster: where Dask starts the workers; empty: they are on this machine, without Dask.
+        gpus: of each worker on a cluster.
     """
     require_choice("evaluate", request.ids, everything)
     shares = worker_gpus(request.gpus, jobs)
+    if cluster:
+        require_packages()
     console = Console(stderr=as_json)
     workspace = open_workspace()
     try:
         intake = intake_before_judging(workspace, request, Reporter(console, "intake")) if everything else None
-        summary = _evaluated(workspace, request, shares, console)
+        if cluster:
+            summary = judged_on_cluster(workspace, request, cluster, gpus, jobs, console)
+        else:
+            summary = _evaluated(workspace, request, shares, console)
         write_statuses_of_suite(workspace, request.suite, Reporter(console).say)
     except KeyboardInterrupt:
         print(
