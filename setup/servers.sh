@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs an S3 server (Ceph's RGW), a container registry and two shells for the tests. Without them, their tests are skipped.
+# Installs an S3 server (Ceph's RGW), a container registry, Slurm, an ssh server and two shells for the tests. Without them, their tests are skipped.
 # The tests start and stop their own servers on loopback. The packages' services are neither started nor enabled.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
@@ -36,4 +36,6 @@ install() {
 install "S3 server (radosgw)" "ceph.target ceph-mon.target ceph-osd.target ceph-radosgw.target" \
     radosgw ceph-mon ceph-osd -- radosgw radosgw-admin ceph-mon ceph-osd monmaptool ceph
 install "container registry (docker-registry)" docker-registry.service docker-registry -- docker-registry
+install "Slurm (slurmctld, slurmd, munged)" "slurmctld slurmd munge" slurmctld slurmd slurm-client munge -- slurmctld slurmd munged sbatch
+install "ssh server (sshd)" ssh.service openssh-server -- sshd ssh-keygen
 install "shells (zsh, fish)" "" zsh fish -- zsh fish

@@ -31,6 +31,8 @@ STOP_S = 60.0
 MAX_LOST = 5
 """A worker that is lost so often in a row, each time within `SHORT_S`, is not started again."""
 SHORT_S = 600.0
+FIRST_WAIT_S = 2.0
+"""So long the third start waits after the second, and each further one twice as long."""
 
 
 class ClusterFault(Exception):
@@ -43,7 +45,8 @@ class _Slot:
 
     number: int
     future: Future[str] | None = None
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = 0.0
+    due: float = 0.0
     lost: int = 0
 
 
@@ -100,12 +103,12 @@ class ClusterRun:
             while left:
                 time.sleep(POLL_S)
                 self._watch()
+                for slot in [slot for slot in left if slot.future is None and time.monotonic() >= slot.due]:
+                    self._submit(slot, then)
                 for slot in [slot for slot in left if slot.future and slot.future.done()]:
                     outcome = self._outcome_of(slot)
                     self._reports += reports_in(outcome.summary)
-                    if outcome.lost and self._again(slot):
-                        self._submit(slot, then)
-                    else:
+                    if not outcome.lost or not self._again(slot, outcome):
                         left.remove(slot)
                         outcomes.append(outcome)
             return outcomes
@@ -130,16 +133,15 @@ class ClusterRun:
             raise UsageError(f"a worker on {outcome.host}: {outcome.last_line.removeprefix('judge: ')}")
         return outcome
 
-    def _again(self, slot: _Slot) -> bool:
-        """Whether a lost worker is started again."""
-        lived_s = time.monotonic() - slot.begun
-        slot.lost = 1 if lived_s >= SHORT_S else slot.lost + 1
-        if self.until is not None and time.time() >= self.until:
-            return False
+    def _again(self, slot: _Slot, outcome: WorkOutcome) -> bool:
+        """Whether a lost worker is started again: at once, or after others were lost soon, later and later."""
+        now = time.monotonic()
+        slot.lost = 1 if now - slot.begun >= SHORT_S else slot.lost + 1
         if slot.lost > MAX_LOST:
-            self.say(f"! Worker {slot.number} was lost {MAX_LOST} times in a row, and is not started again")
+            self.say(f"! Worker {slot.number} was lost {slot.lost} times in a row, and is not started again")
             return False
-        self.say(f"! Worker {slot.number} was stopped or lost: another one goes on")
+        slot.future, slot.due = None, now + FIRST_WAIT_S * (2 ** (slot.lost - 1) - 1)
+        self.say(f"! Worker {slot.number} was stopped or lost ({outcome.last_line}): another one goes on")
         return True
 
     def _submit(self, slot: _Slot, arguments: Sequence[str]) -> None:

@@ -77,8 +77,8 @@ class WorkOutcome(Record):
 
     @property
     def lost(self) -> bool:
-        """Whether a signal ended it, in good order or not, before its work was done."""
-        return self.status < 0 or self.status > MACHINE_FAULT
+        """Whether it ended before its work was done: by a signal, or since the store did not answer."""
+        return self.status < 0 or self.status > MACHINE_FAULT or (self.status == MACHINE_FAULT and not self.summary)
 
 
 def topic_of(run: str) -> str:

@@ -1,0 +1,135 @@
+"""A world that Dask's workers judge, and the processes that belong to it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from distributed import Security
+
+from judge.records.probe_secret import KEY as ORDER_SECRET
+from tests.judge.evaluation.kills.kill_world import At, Ended, KillWorld
+from tests.servers.server_process import wait_until
+from tests.servers.sshd import SshServer
+from tests.world.commands import ROOT
+from tests.world.small_data import SLOW_EMT
+
+NAMES = ("one", "two", "three")
+JOBS = 2
+START_S = 120
+MakeCluster = Callable[..., "ClusterWorld"]
+
+
+@dataclass
+class ClusterWorld(KillWorld):
+    """A world of slow submissions that are judged on a cluster.
+
+    Args:
+        where: `local`, `slurm`, `ssh`, an address; empty: this process alone, without Dask.
+        environment: further variables of the command.
+        cluster: the table of that name in `judge.toml`.
+    """
+
+    where: str = "local"
+    environment: dict[str, str] = field(default_factory=dict)
+    cluster: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def stated_settings(self) -> dict[str, Any]:
+        return {**super().stated_settings, "cluster": self.cluster} if self.cluster else super().stated_settings
+
+    def launch(self, *at: At, retry_held: bool = False) -> subprocess.Popen[str]:
+        """The command, started."""
+        on_cluster = ["--cluster", self.where, "--jobs", str(JOBS)] if self.where else []
+        threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        command = subprocess.Popen(
+            [sys.executable, "-m", "judge.cli.main", "evaluate", "--all", *on_cluster, *["--retry-held"] * retry_held],
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **threads, **self.environment},
+            stdout=(self.root / "out").open("a"),
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.judges.append(command)
+        return command
+
+    def ended(self, command: subprocess.Popen[str], timeout_s: float = 300) -> Ended:
+        """How a command ended, with all output so far."""
+        try:
+            command.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(self.output()) from None
+        assert "Traceback" not in self.output()
+        return Ended(command.returncode, self.output(), "")
+
+    def settle(self, retry_held: bool = False) -> int:
+        """The number of undisturbed runs until one reported that everything is done."""
+        for runs in range(1, 5):
+            if self.ended(self.launch(retry_held=retry_held)).status == 0:
+                return runs
+        raise AssertionError(self.output())
+
+    def output(self) -> str:
+        """What all commands have printed so far."""
+        return (self.root / "out").read_text()
+
+    def n_claims(self) -> int:
+        return sum(key.endswith("claim.json") for key in self.workspace.store.list("attempts/"))
+
+    def n_results(self) -> int:
+        return sum(key.endswith(".json") for key in self.workspace.store.list("results/"))
+
+    def wait_for_claims(self, count: int) -> None:
+        """Waits until so many attempts were begun."""
+        wait_until(lambda: self.n_claims() >= count, f"{count} claims; {self.output()}", START_S)
+
+    def processes(self, *words: str) -> list[int]:
+        """The processes that were started in this world and have all these words in their command lines."""
+        return [pid for pid, line in _command_lines(self.root) if all(word in line for word in words)]
+
+    def check_nothing_is_left(self) -> None:
+        """Checks that, also, no worker and no scheduler is left."""
+        super().check_nothing_is_left()
+        if self.where:
+            wait_until(lambda: not self.processes("judge.cli.main work"), "no worker is left", 60)
+
+
+def _command_lines(root: Path) -> Iterator[tuple[int, str]]:
+    """Process and command line of what runs in the folder `root`."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if Path(os.readlink(path / "cwd")) == root:
+                yield int(path.name), (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+
+
+@contextmanager
+def made_world(where: str, *, seconds: float = 0.02, **settings: Any) -> Iterator[ClusterWorld]:
+    """A world with three submissions that take so many seconds for each structure."""
+    with TemporaryDirectory(prefix="lj") as folder:
+        world = ClusterWorld(Path(folder), where=where, **settings)
+        world.prepare()
+        world.store.put(ORDER_SECRET, bytes(32))
+        for name in NAMES:
+            world.submit(name, SLOW_EMT.format(seconds=seconds))
+        try:
+            yield world
+        finally:
+            world.end()
+
+
+def ssh_settings(sshd: SshServer, folder: Path) -> dict[str, Any]:
+    """`[cluster]` for an ssh server, with certificates in a folder."""
+    security, files = Security.temporary(), {}
+    for name in ("ca_file", "worker_cert", "worker_key"):
+        file = folder / name
+        file.write_text(getattr(security, f"tls_{name}"))
+        files["tls_" + name.removeprefix("worker_")] = str(file)
+    return {"hosts": list(sshd.names), "ssh_config": str(sshd.client_config), "interface": "lo", **files}
+

@@ -1,0 +1,116 @@
+"""A real OpenSSH server on loopback, for this user alone, with keys of its own."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from tests.servers.server_process import ServerProcess, answers, free_port, skip_unless_here, start_with_patience
+
+START_S = 20
+CONFIG = """Port {port}
+ListenAddress 127.0.0.1
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/user_key.pub
+PidFile {folder}/pid
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+StrictModes no
+UsePAM no
+SetEnv {variables}
+"""
+CLIENT = """Host {names}
+    HostName 127.0.0.1
+    Port {port}
+    User {user}
+    IdentityFile {folder}/user_key
+    IdentitiesOnly yes
+    UserKnownHostsFile {folder}/known_hosts
+    StrictHostKeyChecking yes
+"""
+
+
+class SshServer:
+    """An sshd on a port of its own. `client_config` makes it known by several host names.
+
+    Args:
+        folder: of its own.
+    """
+
+    names = ("first", "second")
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = 0
+        self._process: ServerProcess | None = None
+
+    @property
+    def client_config(self) -> Path:
+        """A file in the format of ssh_config(5)."""
+        return self.folder / "client_config"
+
+    def start(self) -> None:
+        """Starts it, and returns when it answers."""
+        skip_unless_here("sshd", "ssh-keygen")
+        start_with_patience(self._start, self.stop)
+
+    def stop(self) -> None:
+        """Ends it; its sessions go on."""
+        if self._process:
+            self._process.kill()
+
+    def kill(self) -> None:
+        """Kills it with all its sessions, as a host that loses its network."""
+        self.stop()
+        for pid in self._sessions():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _sessions(self) -> list[int]:
+        """The processes that serve its connections: each has an environment of this server's."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                marked = f"LAMBENCH_SSHD={self.folder}".encode() in path.with_name("environ").read_bytes().split(b"\0")
+                if marked and path.read_bytes().startswith(b"sshd:"):
+                    found.append(int(path.parent.name))
+        return found
+
+    def restart(self) -> None:
+        """Serves the same port again."""
+        self._serve()
+
+    def _start(self) -> None:
+        self.port = free_port()
+        for name in ("host_key", "user_key"):
+            for old in (self.folder / name, self.folder / f"{name}.pub"):
+                old.unlink(missing_ok=True)
+            key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name)]
+            subprocess.run(key, check=True, timeout=START_S, stdin=subprocess.DEVNULL)
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # its privileges are separated there
+        # A test session knows its processes by this variable, and ends them.
+        variables = f"LAMBENCH_TEST_SESSION={os.environ['LAMBENCH_TEST_SESSION']} TMPDIR={tempfile.gettempdir()}"
+        variables += "".join(f" {name}=1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"))
+        (self.folder / "sshd_config").write_text(
+            CONFIG.format(port=self.port, folder=self.folder, variables=variables)
+        )
+        host_key = " ".join((self.folder / "host_key.pub").read_text().split()[:2])
+        (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {host_key}\n")
+        self.client_config.write_text(
+            CLIENT.format(names=" ".join(self.names), port=self.port, user=getpass.getuser(), folder=self.folder)
+        )
+        self._serve()
+
+    def _serve(self) -> None:
+        command = [str(shutil.which("sshd")), "-D", "-e", "-f", str(self.folder / "sshd_config")]
+        self._process = ServerProcess(["env", f"LAMBENCH_SSHD={self.folder}", *command], self.folder / "sshd.log")
+        self._process.wait_until(lambda: answers(self.port), START_S)
+
+
