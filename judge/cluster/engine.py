@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask
@@ -98,18 +99,25 @@ def open_engine(where: str, settings: ClusterSettings, jobs: int | None, logs: P
 
 @contextmanager
 def _started(where: str, settings: ClusterSettings, security: Security | None, jobs: int, logs: Path) -> Iterator[Any]:
-    """The cluster, started."""
-    start = {LOCAL: _local, SLURM: _slurm, SSH: _ssh}[where]
-    try:
-        cluster = start(settings, security, jobs, logs)
-    except UsageError:
-        raise
-    except Exception as error:  # noqa: BLE001 - Dask raises bare ones
-        raise UsageError(f"--cluster {where} does not start: {_in_a_line(error)}") from None
-    try:
-        yield cluster
-    finally:
-        cluster.close(timeout=60)
+    """The cluster, started. The key of a run lies in a private folder beside the logs, which is removed at the end."""
+    logs.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=logs, prefix="tls-") as private:
+        cluster: SpecCluster
+        try:
+            if where == LOCAL:
+                cluster = _local(settings, security, jobs)
+            elif where == SLURM:
+                cluster = _slurm(settings, security, logs, private)
+            else:
+                cluster = _ssh(settings, security, jobs)
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - Dask raises bare ones
+            raise UsageError(f"--cluster {where} does not start: {_in_a_line(error)}") from None
+        try:
+            yield cluster
+        finally:
+            cluster.close(timeout=60)
 
 
 @contextmanager
@@ -160,7 +168,7 @@ def _reopen(cluster: SpecCluster, jobs: int) -> None:
     cluster.scale(jobs)
 
 
-def _local(settings: ClusterSettings, security: Security | None, jobs: int, logs: Path) -> LocalCluster:
+def _local(settings: ClusterSettings, security: Security | None, jobs: int) -> LocalCluster:
     return LocalCluster(
         n_workers=jobs,
         threads_per_worker=1,
@@ -173,10 +181,9 @@ def _local(settings: ClusterSettings, security: Security | None, jobs: int, logs
     )
 
 
-def _slurm(settings: ClusterSettings, security: Security | None, jobs: int, logs: Path) -> SLURMCluster:
+def _slurm(settings: ClusterSettings, security: Security | None, logs: Path, private: str) -> SLURMCluster:
     if shutil.which("sbatch") is None:
         raise UsageError("--cluster slurm: there is no sbatch here: run this command on a login node")
-    logs.mkdir(parents=True, exist_ok=True)
     lifetime_s = lifetime(settings.walltime).total_seconds()
     cluster = SLURMCluster(
         queue=settings.queue or None,
@@ -195,7 +202,7 @@ def _slurm(settings: ClusterSettings, security: Security | None, jobs: int, logs
         log_directory=str(logs),
         local_directory=None,
         job_name="judge-work",
-        shared_temp_directory=str(logs),
+        shared_temp_directory=private,
         security=security,
         scheduler_options={"dashboard_address": settings.dashboard},
         silence_logs="critical",
@@ -209,7 +216,7 @@ def _slurm(settings: ClusterSettings, security: Security | None, jobs: int, logs
     return cluster
 
 
-def _ssh(settings: ClusterSettings, security: Security | None, jobs: int, logs: Path) -> SpecCluster:
+def _ssh(settings: ClusterSettings, security: Security | None, jobs: int) -> SpecCluster:
     """As `distributed.SSHCluster`, which gives workers no names, so that a lost one is never replaced."""
     if not settings.hosts:
         raise UsageError('--cluster ssh: name the hosts: hosts = ["a", "b"] in [cluster] of judge.toml')

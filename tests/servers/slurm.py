@@ -137,5 +137,3 @@ class SlurmServer:
             check=False,
         )
         return done.stdout.strip() in ("idle", "mix")
-
-

@@ -1,8 +1,7 @@
-"""A real OpenSSH server on loopback, for this user alone, with keys of its own."""
+"""A real OpenSSH server on loopback, for root alone, with keys and accounts of its own."""
 
 from __future__ import annotations
 
-import getpass
 import os
 import shutil
 import signal
@@ -11,9 +10,16 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from tests.servers.server_process import ServerProcess, answers, free_port, skip_unless_here, start_with_patience
 
 START_S = 20
+# Accounts of its own, in a mount namespace: those of the machine need not have the user sshd, nor a shell for this user.
+ACCOUNTS = """root:*:0:0:root:/root:/bin/bash
+sshd:*:22:65534::/run/sshd:/usr/sbin/nologin
+"""
+BEHIND_THEM = 'mount --bind "$1/passwd" /etc/passwd && shift && exec "$@"'
 CONFIG = """Port {port}
 ListenAddress 127.0.0.1
 HostKey {folder}/host_key
@@ -29,7 +35,7 @@ SetEnv {variables}
 CLIENT = """Host {names}
     HostName 127.0.0.1
     Port {port}
-    User {user}
+    User root
     IdentityFile {folder}/user_key
     IdentitiesOnly yes
     UserKnownHostsFile {folder}/known_hosts
@@ -58,7 +64,9 @@ class SshServer:
 
     def start(self) -> None:
         """Starts it, and returns when it answers."""
-        skip_unless_here("sshd", "ssh-keygen")
+        skip_unless_here("sshd", "ssh-keygen", "unshare")
+        if os.getuid() != 0:
+            pytest.skip("sshd with accounts of its own needs root")
         start_with_patience(self._start, self.stop)
 
     def stop(self) -> None:
@@ -98,19 +106,16 @@ class SshServer:
         # A test session knows its processes by this variable, and ends them.
         variables = f"LAMBENCH_TEST_SESSION={os.environ['LAMBENCH_TEST_SESSION']} TMPDIR={tempfile.gettempdir()}"
         variables += "".join(f" {name}=1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"))
-        (self.folder / "sshd_config").write_text(
-            CONFIG.format(port=self.port, folder=self.folder, variables=variables)
-        )
+        (self.folder / "sshd_config").write_text(CONFIG.format(port=self.port, folder=self.folder, variables=variables))
+        (self.folder / "passwd").write_text(ACCOUNTS)
         host_key = " ".join((self.folder / "host_key.pub").read_text().split()[:2])
         (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {host_key}\n")
-        self.client_config.write_text(
-            CLIENT.format(names=" ".join(self.names), port=self.port, user=getpass.getuser(), folder=self.folder)
-        )
+        self.client_config.write_text(CLIENT.format(names=" ".join(self.names), port=self.port, folder=self.folder))
         self._serve()
 
     def _serve(self) -> None:
-        command = [str(shutil.which("sshd")), "-D", "-e", "-f", str(self.folder / "sshd_config")]
-        self._process = ServerProcess(["env", f"LAMBENCH_SSHD={self.folder}", *command], self.folder / "sshd.log")
+        sshd = [str(shutil.which("sshd")), "-D", "-e", "-f", str(self.folder / "sshd_config")]
+        behind = ["unshare", "--mount", "--propagation", "private", "sh", "-c", BEHIND_THEM, "sh", str(self.folder)]
+        command = ["env", f"LAMBENCH_SSHD={self.folder}", *behind, *sshd]
+        self._process = ServerProcess(command, self.folder / "sshd.log")
         self._process.wait_until(lambda: answers(self.port), START_S)
-
-

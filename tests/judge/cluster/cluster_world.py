@@ -132,4 +132,3 @@ def ssh_settings(sshd: SshServer, folder: Path) -> dict[str, Any]:
         file.write_text(getattr(security, f"tls_{name}"))
         files["tls_" + name.removeprefix("worker_")] = str(file)
     return {"hosts": list(sshd.names), "ssh_config": str(sshd.client_config), "interface": "lo", **files}
-
