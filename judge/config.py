@@ -74,7 +74,7 @@ class ClusterSettings(BaseModel):
         ssh_config: file in the format of ssh_config(5). None: `~/.ssh/config`.
         queue: Slurm's partition.
         account: that Slurm charges.
-        walltime: of a job, `HH:MM:SS`.
+        walltime: of a job, `HH:MM:SS`, at least a minute.
         cores: of a job.
         memory: of a job, with a unit.
         directives: further options of `sbatch`.
@@ -95,11 +95,18 @@ class ClusterSettings(BaseModel):
     ssh_config: Path | None = None
     queue: str = ""
     account: str = ""
-    walltime: timedelta = Field(timedelta(hours=4), ge=timedelta(minutes=1))
+    walltime: timedelta = timedelta(hours=4)
     cores: int = Field(1, ge=1)
     memory: str = "4 GiB"
     directives: tuple[str, ...] = ()
     prologue: tuple[str, ...] = ()
+
+    @field_validator("walltime")
+    @classmethod
+    def _a_minute(cls, value: timedelta) -> timedelta:
+        if value < timedelta(minutes=1):
+            raise ValueError("must be a minute or more")
+        return value
 
 
 def default_key_file() -> Path:

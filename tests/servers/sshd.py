@@ -15,7 +15,7 @@ import pytest
 from tests.servers.server_process import ServerProcess, answers, free_port, skip_unless_here, start_with_patience
 
 START_S = 20
-# Accounts of its own, in a mount namespace: those of the machine need not have the user sshd, nor a shell for this user.
+# Accounts of its own, in a mount namespace: the machine need not have the user sshd.
 ACCOUNTS = """root:*:0:0:root:/root:/bin/bash
 sshd:*:22:65534::/run/sshd:/usr/sbin/nologin
 """
@@ -75,20 +75,27 @@ class SshServer:
             self._process.kill()
 
     def kill(self) -> None:
-        """Kills it with all its sessions, as a host that loses its network."""
+        """Kills it with all its connections; the programs that they started go on."""
         self.stop()
-        for pid in self._sessions():
+        for pid in self.processes("sshd:"):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    def _sessions(self) -> list[int]:
-        """The processes that serve its connections: each has an environment of this server's."""
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
+    def end_programs(self) -> None:
+        """Kills what its connections started, too."""
+        self.kill()
+        for pid in self.processes(""):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def processes(self, word: str) -> list[int]:
+        """The processes of this server and its connections that have `word` in their command lines."""
+        found, mark = [], f"LAMBENCH_SSHD={self.folder}".encode()
+        for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                marked = f"LAMBENCH_SSHD={self.folder}".encode() in path.with_name("environ").read_bytes().split(b"\0")
-                if marked and path.read_bytes().startswith(b"sshd:"):
-                    found.append(int(path.parent.name))
+                marked = mark in (path / "environ").read_bytes().split(b"\0")
+                if marked and word.encode() in (path / "cmdline").read_bytes():
+                    found.append(int(path.name))
         return found
 
     def restart(self) -> None:
@@ -105,6 +112,7 @@ class SshServer:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # its privileges are separated there
         # A test session knows its processes by this variable, and ends them.
         variables = f"LAMBENCH_TEST_SESSION={os.environ['LAMBENCH_TEST_SESSION']} TMPDIR={tempfile.gettempdir()}"
+        variables += f" LAMBENCH_SSHD={self.folder}"
         variables += "".join(f" {name}=1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"))
         (self.folder / "sshd_config").write_text(CONFIG.format(port=self.port, folder=self.folder, variables=variables))
         (self.folder / "passwd").write_text(ACCOUNTS)

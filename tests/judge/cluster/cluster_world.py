@@ -15,6 +15,8 @@ from typing import Any
 from distributed import Security
 
 from judge.records.probe_secret import KEY as ORDER_SECRET
+from submissions.store.interface import Store
+from submissions.store.open_store import open_store
 from tests.judge.evaluation.kills.kill_world import At, Ended, KillWorld
 from tests.servers.server_process import wait_until
 from tests.servers.sshd import SshServer
@@ -35,15 +37,25 @@ class ClusterWorld(KillWorld):
         where: `local`, `slurm`, `ssh`, an address; empty: this process alone, without Dask.
         environment: further variables of the command.
         cluster: the table of that name in `judge.toml`.
+        bucket: `s3://BUCKET/PREFIX` of its store; empty: a folder.
+        endpoint: of the S3 server, for the workers; `own_endpoint`: for the test.
     """
 
     where: str = "local"
     environment: dict[str, str] = field(default_factory=dict)
     cluster: dict[str, Any] = field(default_factory=dict)
+    bucket: str = ""
+    endpoint: str = ""
+    own_endpoint: str = ""
 
     @property
     def stated_settings(self) -> dict[str, Any]:
-        return {**super().stated_settings, "cluster": self.cluster} if self.cluster else super().stated_settings
+        stated = {**super().stated_settings, **({"cluster": self.cluster} if self.cluster else {})}
+        return {**stated, "store": self.bucket, "endpoint_url": self.endpoint} if self.bucket else stated
+
+    @property
+    def store(self) -> Store:  # type: ignore[override]
+        return open_store(self.bucket, self.own_endpoint) if self.bucket else super().store
 
     def launch(self, *at: At, retry_held: bool = False) -> subprocess.Popen[str]:
         """The command, started."""
@@ -81,10 +93,10 @@ class ClusterWorld(KillWorld):
         return (self.root / "out").read_text()
 
     def n_claims(self) -> int:
-        return sum(key.endswith("claim.json") for key in self.workspace.store.list("attempts/"))
+        return sum(key.endswith("claim.json") for key in self.store.list("attempts/"))
 
     def n_results(self) -> int:
-        return sum(key.endswith(".json") for key in self.workspace.store.list("results/"))
+        return sum(key.endswith(".json") for key in self.store.list("results/"))
 
     def wait_for_claims(self, count: int) -> None:
         """Waits until so many attempts were begun."""

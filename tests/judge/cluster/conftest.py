@@ -33,7 +33,7 @@ def sshd() -> Iterator[SshServer]:
         server.start()
         yield server
     finally:
-        server.kill()
+        server.end_programs()
 
 
 @pytest.fixture

@@ -1,0 +1,151 @@
+"""Wrong options and settings of `--cluster` get one line; a worker's process ends with its Dask worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from judge.cluster.engine import in_slurms_words, lifetime
+from judge.cluster.work_process import WorkOutcome
+from tests.judge.cluster.cluster_world import ClusterWorld, MakeCluster
+from tests.servers.server_process import ServerProcess, answers, free_port, wait_until
+from tests.world.commands import ROOT
+from tests.world.world import World
+
+
+@pytest.mark.parametrize(
+    ("where", "cluster", "line"),
+    [
+        ("local", {}, "--cluster local: say how many workers at most: --jobs N"),
+        ("ssh", {}, "set tls_ca_file, tls_cert and tls_key in [cluster], or tls = false on a network of your own"),
+        ("ssh", {"tls": False}, '--cluster ssh: name the hosts: hosts = ["a", "b"] in [cluster] of judge.toml'),
+        ("tcp://127.0.0.1:1", {"tls": False}, "--cluster tcp://127.0.0.1:1: no Dask scheduler answers there: "),
+        ("nonsense://x", {"tls": False}, "--cluster nonsense://x: no Dask scheduler answers there: "),
+        ("local", {"queu": "x"}, "cluster.queu: there is no such setting"),
+        ("slurm", {"walltime": "a day"}, "cluster.walltime: "),
+        ("slurm", {"walltime": "00:00:30"}, "cluster.walltime: "),
+    ],
+)
+def test_wrong_settings_get_one_line(
+    world: World, monkeypatch: pytest.MonkeyPatch, where: str, cluster: dict[str, object], line: str
+) -> None:
+    monkeypatch.setattr("judge.cluster.engine.CONNECT_S", 1)
+    world.with_settings(cluster=cluster).write_settings()
+    jobs = () if "--jobs" in line else ("--jobs", "1")
+    if where == "ssh":
+        jobs = ()
+    status, out, err = world.run_here("evaluate", "--all", "--cluster", where, *jobs)
+    assert status == 2, err
+    assert line in err, err
+    assert len(err.splitlines()) == 1
+    assert out == ""
+
+
+def test_without_the_extra_one_line_says_what_to_install(world: World, tmp_path: Path) -> None:
+    """In a Python that finds everything but Dask."""
+    world.write_settings()
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.abc, importlib.util, sys\n"
+        "found = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *more: None if name == 'distributed' else found(name, *more)\n"
+    )
+    status, _, err = world.run("evaluate", "--all", "--cluster", "local", PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert (status, err) == (2, "judge: --cluster needs distributed: pip install 'lambench-judge[cluster]'\n")
+
+
+def test_a_login_node_is_needed_for_slurm(world: World) -> None:
+    world.write_settings()
+    empty = world.root / "no-programs"
+    empty.mkdir()
+    status, _, err = world.run("evaluate", "--all", "--cluster", "slurm", "--jobs", "1", PATH=str(empty))
+    assert status == 2, err
+    assert "there is no sbatch here: run this command on a login node" in err
+
+
+def test_times_are_as_slurm_reads_them() -> None:
+    assert in_slurms_words(timedelta(hours=4)) == "0-04:00:00"
+    assert in_slurms_words(timedelta(days=2, hours=3, minutes=4, seconds=5)) == "2-03:04:05"
+    for walltime in (timedelta(minutes=1), timedelta(hours=4), timedelta(days=2)):
+        assert walltime / 2 < lifetime(walltime) < walltime
+
+
+@pytest.mark.parametrize(
+    ("status", "summary", "lost"),
+    [(0, "{}", False), (1, "{}", False), (3, "{}", False), (3, "", True), (130, "", True), (-9, "", True)],
+)
+def test_a_worker_is_lost_unless_it_says_what_it_did(status: int, summary: str, lost: bool) -> None:
+    assert WorkOutcome(host="a", status=status, summary=summary).lost is lost
+
+
+def test_a_worker_gets_sigterm_when_its_parent_is_killed(world: World) -> None:
+    world.write_settings()
+    world.submit("slow", "import time\ndef make_calculator():\n    time.sleep(25)\n")
+    parent = subprocess.Popen(
+        [sys.executable, "-c", _PARENT], cwd=world.root, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    wait_until(lambda: any(key.endswith("claim.json") for key in world.store.list("attempts/")), "a claim", 60)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    wait_until(lambda: not _workers_in(world.root), "the worker ends", 30)
+    assert not list((world.root / "run" / "sessions").iterdir())
+
+
+_PARENT = """
+import os, subprocess, sys
+subprocess.run([sys.executable, "-m", "judge.cluster.tied_work", str(os.getpid()), "--all"])
+"""
+
+
+def _workers_in(root: Path) -> list[int]:
+    return ClusterWorld(root).processes("judge.cli.main work")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_the_scheduler_of_a_site(make: MakeCluster, undisturbed: list[str], scheduler: str) -> None:
+    world = make(scheduler, cluster={"tls": False})
+    assert world.settle() == 1
+    assert world.digest_lines() == undisturbed
+    world.check()
+    assert answers(int(scheduler.rpartition(":")[2]))  # it is left as it was
+
+
+ENVIRONMENT = ("DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON={}", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[str]:
+    """The address of a scheduler with a worker of two threads, on loopback."""
+    port, processes = free_port(), []
+    address = f"tcp://127.0.0.1:{port}"
+    dask = [sys.executable, "-m", "distributed.cli.dask_{}"]
+    scheduler = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    worker = [address, "--nthreads", "2", "--memory-limit", "0", "--no-dashboard"]
+    try:
+        for name, arguments in (("scheduler", scheduler), ("worker", worker)):
+            command = [*dask[:2], dask[2].format(name), *arguments]
+            processes.append(ServerProcess(["env", *ENVIRONMENT, *command], tmp_path / name))
+            processes[0].wait_until(lambda: answers(port), 60)
+        yield address
+    finally:
+        for process in processes:
+            process.kill()
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_all_workers_in_good_order(make: MakeCluster) -> None:
+    world = make("local")
+    command = world.launch()
+    world.wait_for_claims(2)
+    command.send_signal(signal.SIGTERM)
+    assert world.ended(command).status == 130
+    assert "To continue: judge evaluate --all --cluster local --jobs 2" in world.output()
+    assert not world.processes("")
+    assert not list((world.root / "run" / "sessions").iterdir())
