@@ -107,7 +107,7 @@ def _workers_in(root: Path) -> list[int]:
     return ClusterWorld(root).processes("judge.cli.main work")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(400)
 def test_the_scheduler_of_a_site(make: MakeCluster, undisturbed: list[str], scheduler: str) -> None:
     world = make(scheduler, cluster={"tls": False})
@@ -139,7 +139,7 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
             process.kill()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_ctrl_c_ends_all_workers_in_good_order(make: MakeCluster) -> None:
     world = make("local")
     command = world.launch()

@@ -10,7 +10,7 @@ from tests.judge.cluster.cluster_world import ClusterWorld, MakeCluster, ssh_set
 from tests.servers.slurm import SlurmServer
 from tests.servers.sshd import SshServer
 
-pytestmark = [pytest.mark.takes(120), pytest.mark.slow]
+pytestmark = pytest.mark.soak
 
 
 def judged_as_alone(world: ClusterWorld, undisturbed: list[str]) -> None:

@@ -89,7 +89,10 @@ def test_six_kills_were_made(tally: list[Line]) -> None:
 
 @pytest.mark.slow
 def test_a_late_end_of_a_judge_believed_dead_is_ignored(make: Make, settled: Settled) -> None:
-    """It is stopped with an observation stored and its end not written, and goes on when another has judged all."""
+    """It is stopped with an observation stored and its end not written, and goes on when another has judged all.
+
+    It stores the answers of one unit while it asks the next, which it may have claimed by then.
+    """
     world = make(("emt",))
     late = world.launch(At(Event.OBSERVATION_STORED, 1, STOP))
     world.wait_for_stop(late)
@@ -98,7 +101,7 @@ def test_a_late_end_of_a_judge_believed_dead_is_ignored(make: Make, settled: Set
         assert other.status == 0, other
         (submission,) = (key.split("/")[1] for key in world.store.list("submissions/"))
         before = read_histories(world.store, [submission])
-        assert sorted(len(history.attempts) for history in before.values()) == [1, 1, 1, 2]
+        assert sorted(len(history.attempts) for history in before.values()) in ([1, 1, 1, 2], [1, 1, 2, 2])
     finally:
         late.send_signal(signal.SIGCONT)
     ended = finish(late)
