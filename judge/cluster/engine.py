@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -71,7 +71,7 @@ def open_engine(where: str, settings: ClusterSettings, jobs: int | None, logs: P
     security = _security(where, settings)
     with dask.config.set({**_CONFIG, **(_tls_config(settings) if security and where == SSH else {})}):
         if where not in (LOCAL, SLURM, SSH):
-            with _connected(where, security) as client:
+            with _connected(where, where, security) as client:
                 n_threads = sum(
                     worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()
                 )
@@ -83,7 +83,7 @@ def open_engine(where: str, settings: ClusterSettings, jobs: int | None, logs: P
             jobs = jobs or len(settings.hosts)
         if jobs is None:
             raise UsageError(f"--cluster {where}: say how many workers at most: --jobs N")
-        with _started(where, settings, security, jobs, logs) as cluster, Client(cluster, timeout=CONNECT_S) as client:
+        with _started(where, settings, security, jobs, logs) as cluster, _connected(where, cluster, security) as client:
             if where == SLURM:
                 # Each task is a worker for hours: as many jobs as tasks are left.
                 cluster.adapt(minimum_jobs=0, maximum_jobs=jobs, target_duration="1ms", interval="2s")
@@ -117,17 +117,22 @@ def _started(where: str, settings: ClusterSettings, security: Security | None, j
         try:
             yield cluster
         finally:
-            cluster.close(timeout=60)
+            with suppress(Exception):  # its scheduler may be gone
+                cluster.close(timeout=60)
 
 
 @contextmanager
-def _connected(address: str, security: Security | None) -> Iterator[Client]:
+def _connected(where: str, cluster: SpecCluster | str, security: Security | None) -> Iterator[Client]:
+    """A client of a cluster, or of the scheduler at an address."""
     try:
-        client = Client(address, security=security, timeout=CONNECT_S)
-    except (TimeoutError, OSError, ValueError) as error:
-        raise UsageError(f"--cluster {address}: no Dask scheduler answers there: {_in_a_line(error)}") from None
-    with client:
+        client = Client(cluster, security=security, timeout=CONNECT_S)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UsageError(f"--cluster {where}: no Dask scheduler answers there: {_in_a_line(error)}") from None
+    try:
         yield client
+    finally:
+        with suppress(Exception):  # its scheduler may be gone
+            client.close(timeout=10)
 
 
 def _security(where: str, settings: ClusterSettings) -> Security | None:

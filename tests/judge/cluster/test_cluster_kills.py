@@ -104,9 +104,11 @@ def test_a_lifetime_below_the_wall_time(make: MakeCluster, slurm: SlurmServer) -
     """Jobs of a minute: a worker leaves its unit before Slurm would end it, and the next job goes on."""
     limited = {**SLURM, "walltime": "00:01:00"}
     world, alone = make("slurm", seconds=0.08, environment=slurm.environment, cluster=limited), make("", seconds=0.08)
+    before = set(slurm.jobs("all"))
     assert world.ended(world.launch(), 900).status == 0
     assert AGAIN in world.output()
-    assert "TIMEOUT" not in slurm.run("squeue", "--noheader", "--format=%T", "--states=all")
+    assert len(set(slurm.jobs("all")) - before) > 2
+    assert not set(slurm.jobs("TIMEOUT")) - before
     assert alone.settle() == 1
     check(world, alone.digest_lines(), settled=True)
 
