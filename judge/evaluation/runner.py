@@ -243,7 +243,12 @@ class Runner:
 
     def _finish_meanwhile(self, unit: Unit, end: End | _Unstored) -> Future[UnitReport]:
         """The report about a unit that is stored and measured while the next one is observed. At most one is."""
-        self._collect()
+        try:
+            self._collect()
+        except BaseException:
+            if isinstance(end, _Unstored):
+                end.held.close()  # others may take the unit over at once
+            raise
         self._pending = self._finishing.submit(self._guarded, unit, partial(self._finish, unit, end))
         return self._pending
 
