@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,12 +16,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import dask
-from dask_jobqueue.slurm import SLURMCluster
 from distributed import Client, LocalCluster, Security, SpecCluster
 from distributed.core import Status
 from distributed.deploy import ssh
 
 from judge.config import ClusterSettings, UsageError
+
+_ctrl_c = signal.getsignal(signal.SIGINT)
+from dask_jobqueue.slurm import SLURMCluster  # noqa: E402 - it takes Ctrl-C for itself when it is imported
+
+signal.signal(signal.SIGINT, _ctrl_c)
 
 LOCAL, SLURM, SSH = "local", "slurm", "ssh"
 CONNECT_S = 30

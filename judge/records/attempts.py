@@ -232,8 +232,12 @@ class ClaimedAttempt:
         self._ended.set()
         self._thread.join()
         if not self._has_end:
-            with suppress(StoreError):  # else the next judge waits until the beat is old
-                self.store.put(f"{self.prefix}{self.n}/beat.json", LEFT)
+            self.leave()
+
+    def leave(self) -> None:
+        """Says that this process has left the attempt without an end."""
+        with suppress(StoreError):  # else the next judge waits until the beat is old
+            self.store.put(f"{self.prefix}{self.n}/beat.json", LEFT)
 
     def _beat(self) -> None:
         count = 0
@@ -269,8 +273,16 @@ class ClaimedAttempt:
 def claim(store: Store, prefix: str, history: Sequence[Attempt], beat_s: float) -> ClaimedAttempt | None:
     """The attempt after `history`, claimed for this process; None if another judge was faster."""
     n = history[-1].n + 1 if history else 1
-    record = Claim(owner=process_identity(), host=host_name(), started=utc_now())
-    if not store.put_if_absent(f"{prefix}{n}/claim.json", record.model_dump_json(indent=1).encode()):
-        return None
-    emit(Event.TAKEN_OVER if history and history[-1].end is None else Event.CLAIMED, unit=prefix, attempt=n)
-    return ClaimedAttempt(store, prefix, n, record.owner, beat_s)
+    owner = process_identity()
+    record = Claim(owner=owner, host=host_name(), started=utc_now()).model_dump_json(indent=1).encode()
+    key, claimed = f"{prefix}{n}/claim.json", ClaimedAttempt(store, prefix, n, owner, beat_s)
+    try:
+        if not store.put_if_absent(key, record):
+            return None
+        emit(Event.TAKEN_OVER if history and history[-1].end is None else Event.CLAIMED, unit=prefix, attempt=n)
+    except BaseException:  # Ctrl-C while the store writes: nobody enters the context, and the claim may be there
+        with suppress(KeyError, StoreError):
+            if store.get(key) == record:
+                claimed.leave()
+        raise
+    return claimed

@@ -20,6 +20,12 @@ from tests.world.commands import ROOT
 from tests.world.world import World
 
 
+def test_ctrl_c_stays_what_it_was() -> None:
+    script = "import signal; import judge.cluster.engine; print(signal.getsignal(signal.SIGINT))"
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == str(signal.default_int_handler)
+
+
 @pytest.mark.parametrize(
     ("where", "cluster", "line"),
     [

@@ -48,6 +48,34 @@ def test_of_two_judges_one_gets_the_claim(store: LocalStore) -> None:
     assert claim(store, PREFIX, (), 5.0) is None
 
 
+class InterruptedStore(LocalStore):
+    """A folder; Ctrl-C comes while a claim is written, before or after it is there."""
+
+    after = True
+
+    def put_if_absent(self, key: str, data: bytes) -> bool:
+        if not self.after or super().put_if_absent(key, data):
+            raise KeyboardInterrupt
+        return False
+
+
+@pytest.mark.parametrize("after", [True, False])
+def test_a_claim_whose_writer_is_interrupted_is_left(store: LocalStore, tmp_path: Path, after: bool) -> None:
+    interrupted = InterruptedStore(tmp_path)
+    interrupted.after = after
+    with pytest.raises(KeyboardInterrupt):
+        claim(interrupted, PREFIX, (), 5.0)
+    history = read_history(store, PREFIX)
+    assert len(history.attempts) == after
+    for attempt in history.attempts:
+        assert DeathWatch(store, 600.0).look(PREFIX, attempt) is Life.DEAD
+    if not after:  # somebody else's claim is not touched
+        foreign_claim(store, 1)
+        with pytest.raises(KeyboardInterrupt):
+            claim(interrupted, PREFIX, (), 5.0)
+        assert not [key for key in store.list("attempts/") if key.endswith("beat.json")]
+
+
 def test_an_end_with_a_verdict_counts(store: LocalStore) -> None:
     claimed = claim(store, PREFIX, (), 5.0)
     assert claimed is not None
