@@ -80,4 +80,4 @@ def _draw(worker: str, name: str) -> bytes:
 
 def _is_measured(planned: Planned, known: Taken) -> bool:
     unit = planned.unit
-    return unit.training is not None or (unit.submission.id, unit.task.name) in known.measured
+    return unit.is_part or (unit.submission.id, unit.task.name) in known.measured

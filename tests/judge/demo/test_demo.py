@@ -84,9 +84,9 @@ def test_anyone_may_read_the_files_of_an_image_whatever_the_umask_was(tmp_path: 
     path.write_text("x = 1\n")
     path.chmod(0o600)
     context = BytesIO()
-    write_context(context, {"calculator.py": path, "wheels/a.whl": path})
+    write_context(context, {"calculator.py": path, "model/a.txt": path})
     with tarfile.open(fileobj=context) as tar:
-        assert [(entry.name, entry.mode) for entry in tar] == [("calculator.py", 0o644), ("wheels/a.whl", 0o644)]
+        assert [(entry.name, entry.mode) for entry in tar] == [("calculator.py", 0o644), ("model/a.txt", 0o644)]
 
 
 def test_a_command_that_fails_is_one_line_with_a_remedy() -> None:
