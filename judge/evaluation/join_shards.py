@@ -62,9 +62,11 @@ def _joined(unit: Unit, place: UnitStorage, ends: list[End]) -> Observation:
     return with_correction_noted(unit, joined)
 
 
-def _peaks(ends: list[End]) -> Peaks:
+def _peaks(ends: list[End]) -> Peaks | None:
     """The time of all shards together, and the most memory of any."""
-    peaks = [end.peaks for end in ends]
+    peaks = [end.peaks for end in ends if end.peaks is not None]
+    if not peaks:
+        return None
     return Peaks(
         wall_s=sum(peak.wall_s for peak in peaks),
         startup_s=peaks[0].startup_s,

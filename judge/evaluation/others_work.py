@@ -32,21 +32,28 @@ class OthersWork:
     _look: Future[Taken] | None = field(default=None, init=False)
     _next: float = field(default=float("-inf"), init=False)
 
-    def left(self, plan: Sequence[Planned]) -> tuple[Sequence[Planned], Sequence[Planned]]:
-        """The units that are left, those first that nobody has claimed; and those that others have judged. If no look
-        has ended since the last call, these are `plan` and none.
+    def after(self, met: Planned, plan: Sequence[Planned]) -> tuple[Sequence[Planned], Sequence[Planned]]:
+        """The units that are left of `plan` after this process met another one at `met`: first those that nobody has
+        claimed, if a look has ended, else other submissions. And those that others have judged.
 
         Raises:
             StoreError: the store cannot be listed.
         """
         if not self.worker or not plan:
             return plan, ()
-        ended = self._look.result() if self._look is not None and self._look.done() else None
-        if ended is not None:
+        known = self._look.result() if self._look is not None and self._look.done() else None
+        if known is not None:
             self._look = None
         if self._look is None and time.monotonic() >= self._next:
             self._look = self.looking.submit(self._taken)
-        return (plan, ()) if ended is None else without_taken(plan, ended, self.worker)
+        if known is not None:
+            return without_taken(plan, known, self.worker)
+        submission = met.unit.submission.id
+        return sorted(plan, key=lambda planned: planned.unit.submission.id == submission), ()  # a stable sort
+
+    def now(self, plan: Sequence[Planned]) -> tuple[Sequence[Planned], Sequence[Planned]]:
+        """The same from a look at everything that is made now."""
+        return without_taken(plan, self._taken(), self.worker) if self.worker else (plan, ())
 
     def goes_on(self) -> bool:
         """Whether a unit is claimed that has not ended."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
@@ -36,6 +36,7 @@ from judge.records.attempts import (
     Life,
     claim,
     deaths,
+    is_claimed,
     read_history,
 )
 from judge.records.records import End, Origin, Result
@@ -92,6 +93,7 @@ class Runner:
     _histories: dict[str, History] = field(default_factory=dict)
     _datasets: Mapping[str, Quarantine] = field(default_factory=dict)
     _gpus: Mapping[str, Quarantine] = field(default_factory=dict)
+    _met: set[str] = field(default_factory=set)  # prefixes of units that another worker claimed first
     _reports: list[UnitReport] = field(default_factory=list)
     _finishing: ThreadPoolExecutor = field(init=False)
     _others: OthersWork = field(init=False)
@@ -117,12 +119,10 @@ class Runner:
                     waiting.append(planned)
                 elif isinstance(report, UnitReport):
                     self._add(report)
-                if not isinstance(report, Future):  # it met another worker
-                    left, judged = self._others.left(remaining)
-                    remaining = deque(left)
-                    for planned in judged:
-                        self._add(self._report(planned.unit, Did.NOTHING))
+                if not isinstance(report, Future):
+                    remaining = self._left(*self._others.after(planned, remaining))
             self._collect()
+            waiting = self._left(*self._others.now(waiting)) if waiting else waiting
             if waiting:
                 self.reporter.say(f"{len(waiting)} units are claimed by another judge: checking whether it is alive …")
             while waiting:
@@ -135,6 +135,11 @@ class Runner:
                     self._add(report)
             self._collect()
         return self._reports
+
+    def _left(self, left: Iterable[Planned], judged: Iterable[Planned]) -> deque[Planned]:
+        """The units that are left, after a report for each that others have judged."""
+        self._reports += [self._report(planned.unit, Did.NOTHING) for planned in judged]
+        return deque(left)
 
     def _may_still_come(self, report: UnitReport | Future[UnitReport]) -> bool:
         """Whether a unit waits for units that other workers may be about to judge."""
@@ -196,10 +201,10 @@ class Runner:
         except before the first one of all: a claim that somebody else has made meanwhile is refused by the store.
         """
         retry = self.retry_held
-        if self._is_timed(unit) or unit.labelled or unit.parts:
-            self._collect()  # nothing may disturb a timing, and what it needs must be there
+        if self._is_timed(unit) or unit.labelled or unit.parts or unit.shard:
+            self._collect()  # nothing may disturb a timing; what a unit needs, or makes needless, must be there
         for n_read in range(MAX_TRIES + 1):
-            if n_read or self._histories[unit.prefix].attempts:
+            if n_read or self._histories[unit.prefix].attempts or unit.prefix in self._met:
                 self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
             history = self._histories[unit.prefix]
             step = next_step(unit, history, self.place.store.exists, retry)
@@ -227,11 +232,18 @@ class Runner:
             over = self.budget.refuses(unit.prefix) if self.budget else None
             if over:
                 return self._report(unit, Did.LEFT, sentence=over)
-            end = self._try(unit, history)
+            end = None if self._is_taken(unit, history) else self._try(unit, history)
             if isinstance(end, _Unstored) or (end is not None and end.verdict is not None):
                 return self._finish_meanwhile(unit, end)
+            if end is None and self.worker and unit.prefix not in self._met:
+                self._met.add(unit.prefix)  # another worker was faster: looked at when nothing else is left
+                return None
             retry = False
         return self._report(unit, Did.ELSEWHERE)
+
+    def _is_taken(self, unit: Unit, history: History) -> bool:
+        """Whether another worker has claimed a new unit. A store reads much faster than it refuses to write."""
+        return bool(self.worker) and not history.attempts and is_claimed(self.place.store, unit.prefix, 1)
 
     def _finish_meanwhile(self, unit: Unit, end: End | _Unstored) -> Future[UnitReport]:
         """The report about a unit that is stored and measured while the next one is observed. At most one is."""

@@ -72,8 +72,13 @@ class _ShardedModel:
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         self._n_asked += 1
         if not self.shard.has(self._n_asked - 1):
-            blank = {name: np.zeros(shape) for name, shape in property_shapes(frames).items() if name in properties}
-            return Predictions(**{"forces": None, "stress": None, **blank}, failure=np.zeros(len(frames), np.int8))
+            blank = {name: np.zeros(shape) for name, shape in property_shapes(frames).items()}
+            return Predictions(
+                energy=blank["energy"],
+                forces=blank["forces"] if "forces" in properties else None,
+                stress=blank["stress"] if "stress" in properties else None,
+                failure=np.zeros(len(frames), np.int8),
+            )
         begun = self.watch.clock()
         answer = self.model.compute(frames, properties)
         self.seconds.append(self.watch.clock() - begun)

@@ -7,11 +7,12 @@ import shutil
 import signal
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from judge.audit.store_digest import digest_lines
+from judge.records.records import Result
+from submissions.store.local import LocalStore
 from tests.judge.evaluation.test_workers import children, claims, wait_until
 from tests.world.small_data import SLOW_EMT, save_frames
 from tests.world.world import QUICK, World
@@ -39,16 +40,12 @@ def large(world: World) -> World:
 
 
 def uncut(world: World) -> list[str]:
-    """The digest's lines of the same submissions in a store of their own, judged without shards."""
-    other = world.with_settings(store=str(world.root / "uncut"), shard_structures=0)
-    for folder in ("submissions", "secrets"):
-        if (world.root / "store" / folder).exists():
-            shutil.copytree(world.root / "store" / folder, world.root / "uncut" / folder, dirs_exist_ok=True)
-    (world.root / "judge.toml").rename(world.root / "kept.toml")
-    other.write_settings()
-    assert other.run("evaluate", "--all")[0] == 0
-    (world.root / "kept.toml").replace(world.root / "judge.toml")
-    return digest_lines(other.workspace.store)
+    """The digest's lines of the same submissions, judged without shards."""
+    return digest_lines(world.judged_apart(LAMBENCH_SHARD_STRUCTURES="0"))
+
+
+def of_copper(lines: list[str]) -> list[str]:
+    return [line for line in lines if '"task":"copper"' in line]
 
 
 def test_one_worker_and_two_have_the_digest_of_a_task_that_is_not_cut(large: World) -> None:
@@ -65,11 +62,8 @@ def test_one_worker_and_two_have_the_digest_of_a_task_that_is_not_cut(large: Wor
     status, summary = large.run_json("evaluate", "--all", "--jobs", "2")
     assert status == 0
     done = {unit["task"]: unit["did"] for unit in summary["units"]}  # type: ignore[index]
-    assert done == {
-        **{f"copper shard {n} of {N_SHARDS}": "observed" for n in range(1, N_SHARDS + 1)},
-        "copper": "observed",
-        "nickel": "observed",
-    }
+    assert done == {"copper": "observed", "nickel": "observed"}
+    assert len(claims(large)) == N_SHARDS + 2
     assert digest_lines(large.store) == expected
     assert large.run_json("evaluate", "--all")[1]["counts"] == {"nothing": 2}  # type: ignore[index]
 
@@ -112,7 +106,7 @@ def test_a_worker_that_is_ten_times_slower_holds_only_its_own_shard_up(large: Wo
     assert workers[0].returncode == 0, err
     assert other_out.count("✓ emt") >= 3  # the quick one has done the rest
     assert out.count("shard") >= 1
-    assert digest_lines(large.store) == [line for line in uncut(large) if '"task":"copper"' in line]
+    assert digest_lines(large.store) == of_copper(uncut(large))
 
 
 def test_a_shard_that_fails_decides_and_the_others_are_not_asked(large: World) -> None:
@@ -121,13 +115,9 @@ def test_a_shard_that_fails_decides_and_the_others_are_not_asked(large: World) -
     assert large.run("evaluate", "--all", "--task", "copper")[0] == 0
     assert len(claims(large)) == 2  # one shard, and the task
     (result,) = large.results()
-    assert digest_lines(large.store) == [line for line in uncut(large) if '"task":"copper"' in line]
-    (of_uncut,) = [
-        each
-        for each in large.with_settings(store=str(large.root / "uncut")).workspace.store.list("results/")
-        if "/copper/" in each
-    ]
-    assert result.sentence in (large.root / "uncut" / of_uncut).read_text()
+    assert digest_lines(large.store) == of_copper(uncut(large))
+    (key,) = [key for key in LocalStore(large.root / "apart").list("results/broken") if "/copper/" in key]
+    assert result.sentence == Result.read(LocalStore(large.root / "apart").get(key)).sentence
 
 
 def test_a_task_that_was_judged_whole_is_not_cut_later(large: World) -> None:
@@ -138,4 +128,3 @@ def test_a_task_that_was_judged_whole_is_not_cut_later(large: World) -> None:
     assert large.run_json("evaluate", "--all")[1]["counts"] == {"nothing": 2}  # type: ignore[index]
     _, plan = large.run_json("plan")
     assert [unit["step"] for unit in plan["units"]] == ["done", "done"]  # type: ignore[index]
-    assert Path(large.root / "store").exists()

@@ -29,7 +29,7 @@ SECRET = b"of a store"
 class Fickle(InProcessCalculator):
     """EMT that fails on a share of the structures, and takes a second for each batch by its own clock.
 
-    Whether it fails on one follows from its positions alone. Each batch gets a new EMT, which has no neighbours in mind.
+    Whether it fails on one follows from its positions alone. Each batch gets a new EMT, without neighbour lists.
     """
 
     def __init__(self, share: float = 0.0, max_atoms: int = 40, seconds: float = 1.0) -> None:
