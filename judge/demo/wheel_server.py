@@ -10,6 +10,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import unquote
 
 PORT = 41879
 """Used if it is free: the address enters the key under which Docker keeps a layer."""
@@ -24,7 +25,7 @@ class WheelServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                _, digest, name = [*self.path.split("/"), "", ""][:3]
+                _, digest, name = [*unquote(self.path).split("/"), "", ""][:3]
                 page = pages.get(digest, {})
                 if name in page:
                     with page[name].open("rb") as file:
