@@ -211,6 +211,7 @@ def test_plan_for_a_machine(world: World) -> None:
         "task": "copper",
         "mlipaudit": [],
         "trainings": 0,
+        "shards": 0,
         "step": "observe",
         "frames": 6.0,
         "atoms": 48.0,
