@@ -39,7 +39,9 @@ def render(
     received: list[tuple[TaskSums, ...]] = []
     read = known.choices
     known = replace(known, choices=lambda: received[0] if received else read())
-    public = frame(public_board(leaderboard, known.public), known, earlier)  # all pages are made from this alone
+    public = frame(
+        public_board(leaderboard, known.public, known.kept), known, earlier
+    )  # all pages are made from this alone
     keep(public)
     with in_background(partial(_files_beside, public), len(public.board.rows)) as finish:
         files = public.assets.files | _files(PARTS, public)

@@ -12,7 +12,7 @@ import numpy as np
 
 from judge.ranking.interval_cache import IntervalCache, key_of
 from judge.ranking.score_inputs import Judged
-from judge.ranking.score_trees import ScoreTrees
+from judge.ranking.score_trees import OwnClusters
 from judge.records.items_file import items_path
 from judge.records.records import Result
 from scoring import Node, ScoringError
@@ -46,23 +46,24 @@ class ClusterStatistics:
     if its resamples are needed. A metric that cannot be resampled is left out, with a line in `judged.problems`.
     """
 
-    def __init__(self, judged: Judged, trees: Mapping[str, ScoreTrees], cache: IntervalCache) -> None:
-        self._judged, self._trees, self._cache = judged, trees, cache
-        self._results = {id: tuple(scored_results(judged, id, scores)) for id, scores in trees.items()}
+    def __init__(
+        self,
+        judged: Judged,
+        trees: Mapping[str, Mapping[str, Node]],
+        own: Mapping[str, OwnClusters],
+        cache: IntervalCache,
+    ) -> None:
+        self._judged, self._own, self._cache = judged, own, cache
+        self._results = {id: tuple(scored_results(judged, id, each.values())) for id, each in trees.items()}
         self._sums: dict[Key, list[ClusterSums]] = {}
         self._keys: dict[Key, str | None] = {}
         self._resampled: dict[str, dict[Key, Float]] = {}
         self._relative: dict[str, dict[Key, Float]] = {}
         lists = {(each.result.task, self._names(each)) for each in chain(*self._results.values())}
+        lists.update(*(each.names for each in own.values()))
         self._clusters: dict[str, set[str]] = {}
         for task, names in lists:
             self._clusters.setdefault(task, set()).update(json.loads(names))
-        for stats in chain(*(scores.stats for scores in trees.values())):
-            self._clusters.setdefault(stats.task, set()).update(stats.clusters)
-        self._stats = {
-            id: key_of([(s.key, s.clusters, s.sums.tolist(), s.counts.tolist(), s.limit) for s in scores.stats])
-            for id, scores in trees.items()
-        }
         self._draws = {task: key_of(sorted(clusters)) for task, clusters in self._clusters.items()}
 
     def resampled(self, ids: Iterable[str]) -> Mapping[str, Mapping[Key, Float]]:
@@ -107,7 +108,11 @@ class ClusterStatistics:
         tables, draws = [self._keys.get((id, task), "") for task in tasks], [self._draws.get(task) for task in tasks]
         least = self._uncertainties(id)
         stated = (sorted((*key, value) for key, value in least.items()),) if least else ()
-        return None if None in tables else key_of(METHOD, tree.digest, tables, draws, *stated, self._stats[id], *others)
+        return (
+            None
+            if None in tables
+            else key_of(METHOD, tree.digest, tables, draws, *stated, self._own[id].digest, *others)
+        )
 
     def _names(self, scored: ScoredResult) -> bytes:
         """The names of the clusters of a result, as JSON."""
@@ -130,7 +135,7 @@ class ClusterStatistics:
         return names
 
     def _stats_of(self, id: str) -> list[ClusterSums]:
-        return [*self._trees[id].stats, *chain(*map(self._sums_of, self._results[id]))]
+        return [*self._own[id].sums(), *chain(*map(self._sums_of, self._results[id]))]
 
     def _sums_of(self, scored: ScoredResult) -> list[ClusterSums]:
         unit = scored.result.submission, scored.result.task
@@ -139,9 +144,9 @@ class ClusterStatistics:
         return self._sums[unit]
 
 
-def scored_results(judged: Judged, key: str, trees: ScoreTrees) -> Iterator[ScoredResult]:
+def scored_results(judged: Judged, key: str, trees: Iterable[Node]) -> Iterator[ScoredResult]:
     """The results of a submission with metrics that are means over items."""
-    wanted = {leaf.key for tree in trees.corrected.values() for leaf in tree.leaves}
+    wanted = {leaf.key for tree in trees for leaf in tree.leaves}
     for task in judged.contributing:
         result = judged.ok(key, task.name)
         if result is not None:

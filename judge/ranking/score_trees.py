@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from judge.ranking.interval_cache import key_of
 from scoring import Node, Term, explain_all
 from scoring.clusters import ClusterSums
 from scoring.names import ML_PEG
 from scoring.term import explained_with_best
+
+
+class OwnClusters(NamedTuple):
+    """The sums by cluster of metrics that only the trees of a submission contain.
+
+    Args:
+        digest: a text that is the same only if all sums are.
+        names: by task, the names of the clusters, as JSON.
+        sums: gives the sums.
+    """
+
+    digest: str
+    names: tuple[tuple[str, bytes], ...] = ()
+    sums: Callable[[], Sequence[ClusterSums]] = tuple
+
+    @classmethod
+    def of(cls, stats: Sequence[ClusterSums]) -> OwnClusters:
+        digest = key_of([(s.key, s.clusters, s.sums.tolist(), s.counts.tolist(), s.limit) for s in stats])
+        by_task: dict[str, set[str]] = {}
+        for each in stats:
+            by_task.setdefault(each.task, set()).update(each.clusters)
+        names = tuple((task, json.dumps(sorted(clusters)).encode()) for task, clusters in by_task.items())
+        return cls(digest, names, lambda: stats)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from judge.ranking.cluster_statistics import N_RESAMPLES, SEED, ClusterStatistic
 from judge.ranking.interval_cache import IntervalCache, NodeNames, key_of, packed, unpacked
 from judge.ranking.leaderboard import Robustness
 from judge.ranking.score_inputs import Judged
-from judge.ranking.score_trees import ScoreTrees
+from judge.ranking.submission_scores import SubmissionScores
 from scoring import Node, ScoringError
 from scoring.bootstrap import Pools, draw_units, pools
 from scoring.intervals import ResampledScore, Uncertainty, resampled_scores, with_ranks
@@ -23,29 +23,30 @@ Moves = tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]
 
 
 def robustness(
-    judged: Judged, trees: Mapping[str, ScoreTrees], ranked: Collection[str], cache: IntervalCache
+    judged: Judged, scores: Mapping[str, SubmissionScores], ranked: Collection[str], cache: IntervalCache
 ) -> Robustness:
     """Intervals of every score, and how ranks move.
 
     A metric that cannot be resampled is left out, with a line in `judged.problems`.
 
     Args:
-        trees: by submission.
+        scores: by submission.
         ranked: the submissions that have ranks.
     """
-    statistics = ClusterStatistics(judged, trees, cache)
+    trees = {id: {key: term.node for key, term in each.corrected.items()} for id, each in scores.items()}
+    statistics = ClusterStatistics(judged, trees, {id: each.clusters for id, each in scores.items()}, cache)
     intervals: dict[str, Mapping[str, Uncertainty]] = {}
     weights: dict[str, Mapping[str, RankRange]] = {}
     without: dict[str, Mapping[str, LeftOut]] = {}
     for score in SCORES.values():
-        scored = {id: tree for id, scores in trees.items() if (tree := scores.corrected.get(score.key)) and tree.units}
+        scored = {id: tree for id, each in trees.items() if (tree := each.get(score.key)) and tree.units}
         if not score.resampled or not scored:
             continue
         placed = {id: tree for id, tree in scored.items() if id in ranked}
         try:
-            scores = _resampled(scored, placed, statistics, cache)
-            ranks = with_ranks({id: scores[id] for id in placed}, lower_is_better=score.lower_is_better)
-            intervals[score.key] = {id: scores[id].uncertainty for id in sorted(scored)} | ranks
+            drawn = _resampled(scored, placed, statistics, cache)
+            ranks = with_ranks({id: drawn[id] for id in placed}, lower_is_better=score.lower_is_better)
+            intervals[score.key] = {id: drawn[id].uncertainty for id in sorted(scored)} | ranks
             weights[score.key], without[score.key] = (
                 _moves(placed, score.lower_is_better, cache) if placed else ({}, {})
             )
