@@ -6,7 +6,6 @@ one model.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 from scoring.lambench.answers import RelativeError
@@ -57,14 +56,9 @@ class Form:
 
     def __init__(self, plain: Plain) -> None:
         self._nodes = [_Fixed(*each) for each in plain]
-        self._shape: Hashable = None
 
-    def term(self, numbers: Plain, digest: str) -> Term:
-        """The term of a model with these numbers, as JSON gives them back.
-
-        Args:
-            digest: of its node.
-        """
+    def term(self, numbers: Plain) -> Term:
+        """The term of a model with these numbers, as JSON gives them back."""
         raws = zip(*numbers[7:], strict=True)
         below: list[Term] = []
         for fixed, value, covered, total, share, counted, at_worst, at_best in zip(
@@ -95,8 +89,6 @@ class Form:
             )
             below.append(Term(node, value, covered, total, share, counted, at_worst, at_best, parts))
         (top,) = below
-        self._shape = self._shape or top.node.shape  # equal for all models: it takes longer than the term itself
-        vars(top.node).update(shape=self._shape, digest=digest)
         return top
 
 

@@ -28,7 +28,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
     taking_part = [row for row in board.rows if row.submission.id not in references]
     by_domain = domain_tables(board, references)
     choosing = chooser(frame)
-    intervals = node_intervals_file(board)
+    intervals = node_intervals_file(board, frame.file)
     intervals_path = hashed("node-intervals.json", intervals)
     page = frame.draw(
         "index.html",

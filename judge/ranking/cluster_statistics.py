@@ -12,10 +12,11 @@ import numpy as np
 
 from judge.ranking.interval_cache import IntervalCache, key_of
 from judge.ranking.score_inputs import Judged
-from judge.ranking.score_trees import OwnClusters
+from judge.ranking.score_trees import ScoredTree
+from judge.ranking.submission_scores import SubmissionScores
 from judge.records.items_file import items_path
 from judge.records.records import Result
-from scoring import Node, ScoringError
+from scoring import ScoringError
 from scoring.bootstrap import METHOD, resample, resample_relative
 from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.shared_structures import Loss, SharedErrors, Terms
@@ -46,21 +47,16 @@ class ClusterStatistics:
     if its resamples are needed. A metric that cannot be resampled is left out, with a line in `judged.problems`.
     """
 
-    def __init__(
-        self,
-        judged: Judged,
-        trees: Mapping[str, Mapping[str, Node]],
-        own: Mapping[str, OwnClusters],
-        cache: IntervalCache,
-    ) -> None:
-        self._judged, self._own, self._cache = judged, own, cache
-        self._results = {id: tuple(scored_results(judged, id, each.values())) for id, each in trees.items()}
+    def __init__(self, judged: Judged, scores: Mapping[str, SubmissionScores], cache: IntervalCache) -> None:
+        self._judged, self._cache = judged, cache
+        self._own = {id: each.clusters for id, each in scores.items()}
+        self._results = {id: tuple(scored_results(judged, id, each.trees.values())) for id, each in scores.items()}
         self._sums: dict[Key, list[ClusterSums]] = {}
         self._keys: dict[Key, str | None] = {}
         self._resampled: dict[str, dict[Key, Float]] = {}
         self._relative: dict[str, dict[Key, Float]] = {}
         lists = {(each.result.task, self._names(each)) for each in chain(*self._results.values())}
-        lists.update(*(each.names for each in own.values()))
+        lists.update(*(each.names for each in self._own.values()))
         self._clusters: dict[str, set[str]] = {}
         for task, names in lists:
             self._clusters.setdefault(task, set()).update(json.loads(names))
@@ -98,13 +94,13 @@ class ClusterStatistics:
             if metric.reference_uncertainty is not None
         }
 
-    def key(self, id: str, tree: Node, *others: object) -> str | None:
+    def key(self, id: str, tree: ScoredTree, *others: object) -> str | None:
         """The key of what is computed from a tree and its resamples; None if it must not be kept.
 
         Args:
             others: all else that it is computed from.
         """
-        tasks = sorted({leaf.raw.task for leaf in tree.leaves})
+        tasks = sorted({task for task, _ in tree.shape.keys})
         tables, draws = [self._keys.get((id, task), "") for task in tasks], [self._draws.get(task) for task in tasks]
         least = self._uncertainties(id)
         stated = (sorted((*key, value) for key, value in least.items()),) if least else ()
@@ -144,9 +140,9 @@ class ClusterStatistics:
         return self._sums[unit]
 
 
-def scored_results(judged: Judged, key: str, trees: Iterable[Node]) -> Iterator[ScoredResult]:
+def scored_results(judged: Judged, key: str, trees: Iterable[ScoredTree]) -> Iterator[ScoredResult]:
     """The results of a submission with metrics that are means over items."""
-    wanted = {leaf.key for tree in trees for leaf in tree.leaves}
+    wanted = {key for tree in trees for key in tree.shape.keys}
     for task in judged.contributing:
         result = judged.ok(key, task.name)
         if result is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from judge.ranking.interval_cache import IntervalCache, key_of
@@ -14,20 +14,23 @@ from judge.ranking.lambench_scores import PublishedScores, corrected_trees, drop
 from judge.ranking.other_schemes import OtherSchemes
 from judge.ranking.score_inputs import Judged
 from judge.ranking.score_keys import ScoreKeys
-from judge.ranking.score_trees import OwnClusters, ScoreTrees, corrected_terms, published_terms
+from judge.ranking.score_trees import OwnClusters, ScoredTree, ScoreTrees, TreeShape, corrected_terms, published_terms
 from scoring import Release, ScoringError
 from submissions.records import Submission
 
 
 class SubmissionScores(NamedTuple):
-    """The scores of a submission by key, and the clusters of metrics that only its trees contain.
+    """The scores of a submission by key.
 
     Args:
+        trees: the trees of the corrected scores.
+        clusters: of metrics that only the trees contain.
         made_from: as in `judge.ranking.leaderboard.Row`.
     """
 
     corrected: Terms
     as_published: Terms
+    trees: Mapping[str, ScoredTree]
     clusters: OwnClusters
     made_from: str
 
@@ -104,8 +107,9 @@ class Scorer:
                 kept.add(id)
         corrected, as_published = corrected_terms(trees), published_terms(trees)
         for id, each in trees.items():
-            made_from = self._made_from(id, dropped)
-            scores[id] = SubmissionScores(corrected[id], as_published[id], OwnClusters.of(each.stats), made_from)
+            scored = {key: ScoredTree.of(tree) for key, tree in each.corrected.items()}
+            own, made_from = OwnClusters.of(each.stats), self._made_from(id, dropped)
+            scores[id] = SubmissionScores(corrected[id], as_published[id], scored, own, made_from)
             if made_from and id in kept:
                 self._keep(scores[id])
         return {id: scores[id] for id in self.submissions if id in scores}
@@ -120,28 +124,49 @@ class Scorer:
         if not entry:
             return None
         corrected, as_published = (self._terms.get(key) for key in _keys(made_from))
-        digest, clusters = json.loads(entry)
+        digest, clusters, trees = json.loads(entry)
         names = [(task, self.cache.get(key)) for task, key in clusters]
-        if corrected is None or as_published is None or not all(known for _, known in names):
+        shapes = {key: self._shape(shape) for key, (_, shape) in trees.items()}
+        if corrected is None or as_published is None or not all((*shapes.values(), *(known for _, known in names))):
             return None
         if self.judged.kept is not None:
             self.judged.kept.use(id)
         own = OwnClusters(digest, tuple(names), lambda: self._others.trees(self.submissions[id]).stats)
-        return SubmissionScores(corrected, as_published, own, made_from)
+        scored = {
+            key: ScoredTree(digest, shape, partial(getattr, corrected[key], "node"))
+            for key, (digest, _) in trees.items()
+            if (shape := shapes[key])
+        }
+        return SubmissionScores(corrected, as_published, scored, own, made_from)
+
+    def _shape(self, key: str) -> TreeShape | None:
+        """The shape under a key; None if there is none."""
+        if key not in self._shapes:
+            name, keys, has_units = json.loads(self.cache.get(key) or b'["", [], false]')
+            self._shapes[key] = TreeShape(name, [tuple(each) for each in keys], has_units) if name else None
+        return self._shapes[key]
 
     def _keep(self, scores: SubmissionScores) -> None:
-        clusters = []
+        clusters, trees = [], {}
         for task, names in scores.clusters.names:
             clusters.append((task, key_of(names.decode())))
             self.cache.put(clusters[-1][1], names)
+        for key, tree in scores.trees.items():
+            plain = json.dumps(tree.shape)
+            trees[key] = tree.digest, key_of("shape", plain)
+            self.cache.put(trees[key][1], plain.encode())
         for key, terms in zip(_keys(scores.made_from), scores[:2], strict=True):
             self._terms.put(key, terms)
-        self.cache.put(scores.made_from, json.dumps([scores.clusters.digest, clusters]).encode())
+        self.cache.put(scores.made_from, json.dumps([scores.clusters.digest, clusters, trees]).encode())
 
     @cached_property
     def _own(self) -> Mapping[str, str]:
         keys = ScoreKeys(self.judged, self.cache.stamps, (self.release, self.published))
         return {id: keys.own(submission) for id, submission in self.submissions.items()}
+
+    @cached_property
+    def _shapes(self) -> dict[str, TreeShape | None]:
+        return {}
 
     @cached_property
     def _terms(self) -> KeptTerms:

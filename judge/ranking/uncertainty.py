@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from judge.ranking.cluster_statistics import N_RESAMPLES, SEED, ClusterStatistic
 from judge.ranking.interval_cache import IntervalCache, NodeNames, key_of, packed, unpacked
 from judge.ranking.leaderboard import Robustness
 from judge.ranking.score_inputs import Judged
+from judge.ranking.score_trees import ScoredTree
 from judge.ranking.submission_scores import SubmissionScores
 from scoring import Node, ScoringError
 from scoring.bootstrap import Pools, draw_units, pools
@@ -33,13 +34,14 @@ def robustness(
         scores: by submission.
         ranked: the submissions that have ranks.
     """
-    trees = {id: {key: term.node for key, term in each.corrected.items()} for id, each in scores.items()}
-    statistics = ClusterStatistics(judged, trees, {id: each.clusters for id, each in scores.items()}, cache)
+    statistics = ClusterStatistics(judged, scores, cache)
     intervals: dict[str, Mapping[str, Uncertainty]] = {}
     weights: dict[str, Mapping[str, RankRange]] = {}
     without: dict[str, Mapping[str, LeftOut]] = {}
     for score in SCORES.values():
-        scored = {id: tree for id, each in trees.items() if (tree := each.get(score.key)) and tree.units}
+        scored = {
+            id: tree for id, each in scores.items() if (tree := each.trees.get(score.key)) and tree.shape.has_units
+        }
         if not score.resampled or not scored:
             continue
         placed = {id: tree for id, tree in scored.items() if id in ranked}
@@ -56,7 +58,10 @@ def robustness(
 
 
 def _resampled(
-    trees: Mapping[str, Node], ranked: Mapping[str, Node], statistics: ClusterStatistics, cache: IntervalCache
+    trees: Mapping[str, ScoredTree],
+    ranked: Mapping[str, ScoredTree],
+    statistics: ClusterStatistics,
+    cache: IntervalCache,
 ) -> dict[str, ResampledScore]:
     """By submission, a score on the resamples. What was left out counts as worst in ranks, not in the intervals.
 
@@ -64,8 +69,8 @@ def _resampled(
     depend on them. Only a submission with clusters that no other has (as with another label set) changes the resamples
     of all.
     """
-    names = {shape: NodeNames.of(tree) for shape, tree in _of_each_shape(trees.values()).items()}
-    shared = pools(_of_each_shape(ranked.values()).values())
+    names = {shape: NodeNames.of(tree.node()) for shape, tree in _of_each_shape(trees.values()).items()}
+    shared = pools([tree.node() for tree in _of_each_shape(ranked.values()).values()])
     scores: dict[str, ResampledScore] = {}
     keys: dict[str, str | None] = {}
     missing: dict[tuple[bool, str], tuple[Pools, dict[str, Node]]] = {}
@@ -73,10 +78,10 @@ def _resampled(
         tree = trees[id]
         keys[id] = key = statistics.key(id, tree, list(shared.items()) if id in ranked else None)
         if key and (entry := cache.get(key)):
-            scores[id] = unpacked(entry, names[tree.shape])
+            scores[id] = unpacked(entry, names[tree.shape.name])
         else:
-            units: Pools = shared if id in ranked else pools([tree])
-            missing.setdefault((id in ranked, repr(units)), (units, {}))[1][id] = tree
+            units: Pools = shared if id in ranked else pools([tree.node()])
+            missing.setdefault((id in ranked, repr(units)), (units, {}))[1][id] = tree.node()
     for (is_ranked, _), (units, group) in missing.items():
         raw, relative = statistics.resampled(group), statistics.relative(group)
         metrics = {
@@ -94,7 +99,7 @@ def _resampled(
     return scores
 
 
-def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCache) -> Moves:
+def _moves(trees: Mapping[str, ScoredTree], lower_is_better: bool, cache: IntervalCache) -> Moves:
     """By submission, its ranks under random weights and without single tasks; what was left out counts as worst."""
     key = key_of("moves", lower_is_better, {id: tree.digest for id, tree in sorted(trees.items())})
     if entry := cache.get(key):
@@ -103,8 +108,8 @@ def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCach
             {id: RankRange(*values) for id, values in ranges.items()},
             {id: LeftOut(rank, without, tuple(decisive)) for id, (rank, without, decisive) in left_out.items()},
         )
-    whole = {key: with_left_out(tree) for key, tree in trees.items()}
-    shapes = _of_each_shape(whole.values()).values()
+    whole = {key: with_left_out(tree.node()) for key, tree in trees.items()}
+    shapes = {tree.shape: tree for tree in whole.values()}.values()
     drawn = random_weights(shapes, N_RESAMPLES, np.random.default_rng(SEED))
     ranges = rank_ranges(whole, drawn, lower_is_better=lower_is_better)
     left_out = leave_one_out(whole, lower_is_better=lower_is_better)
@@ -113,6 +118,6 @@ def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCach
     return ranges, left_out
 
 
-def _of_each_shape(trees: Iterable[Node]) -> dict[Hashable, Node]:
+def _of_each_shape(trees: Iterable[ScoredTree]) -> dict[str, ScoredTree]:
     """By shape, one of the trees that have it."""
-    return {tree.shape: tree for tree in trees}
+    return {tree.shape.name: tree for tree in trees}
