@@ -55,7 +55,7 @@ class ClusterStatistics:
         self._keys: dict[Key, str | None] = {}
         self._resampled: dict[str, dict[Key, Float]] = {}
         self._relative: dict[str, dict[Key, Float]] = {}
-        lists = {(each.result.task, self._names(each)) for each in chain(*self._results.values())}
+        lists = set(chain(*(self._names_of(id, each.made_from) for id, each in scores.items())))
         lists.update(*(each.names for each in self._own.values()))
         self._clusters: dict[str, set[str]] = {}
         for task, names in lists:
@@ -109,6 +109,24 @@ class ClusterStatistics:
             if None in tables
             else key_of(METHOD, tree.digest, tables, draws, *stated, self._own[id].digest, *others)
         )
+
+    def _names_of(self, id: str, made_from: str) -> list[tuple[str, bytes]]:
+        """The names of the clusters of each result of a submission, as JSON, with the task.
+
+        Args:
+            made_from: the key of its scores; empty if it has none.
+        """
+        key, results, cache = made_from and key_of("clusters", made_from), self._results[id], self._cache
+        known: list[tuple[str, str, str]] = json.loads((key and cache.get(key)) or b"[]")
+        if known and all(cache.get(kept) and cache.get(names) for _, kept, names in known):
+            self._keys.update({(id, task): kept for task, kept, _ in known})
+            return [(task, cache.get(names)) for task, _, names in known]
+        lists = [(each.result.task, self._names(each)) for each in results]
+        keys = [self._keys[id, task] for task, _ in lists]
+        if key and None not in keys:
+            named = [(task, kept, key_of(names.decode())) for kept, (task, names) in zip(keys, lists, strict=True)]
+            cache.put(key, json.dumps(named).encode())
+        return lists
 
     def _names(self, scored: ScoredResult) -> bytes:
         """The names of the clusters of a result, as JSON."""

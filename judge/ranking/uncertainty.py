@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -96,7 +97,11 @@ def _resampled(
         for id in group:
             if key := keys[id]:
                 cache.put(key, packed(scores[id]))
-    return scores
+    return {id: _with_key(score, keys[id]) for id, score in scores.items()}
+
+
+def _with_key(score: ResampledScore, key: str | None) -> ResampledScore:
+    return score if key is None else score._replace(uncertainty=replace(score.uncertainty, made_from=key))
 
 
 def _moves(trees: Mapping[str, ScoredTree], lower_is_better: bool, cache: IntervalCache) -> Moves:

@@ -33,6 +33,7 @@ class Sources:
         result_stamps: by submission and task, a text that changes with the stored result; without one it is compared.
         derived: plain values of results and their items from the last build.
         kept: public scores of the last build.
+        templates: gives templates that are already compiled, by name.
         item_stamps: by submission and task, a text that changes with the items; those without one are compared whole.
         data: the data root; None: no trajectory is shown.
         trajectories: the stored frames of a run of a task of a submission, by its name; None if they cannot be read.
@@ -54,6 +55,7 @@ class Sources:
     result_stamps: Mapping[tuple[str, str], str] = field(default_factory=dict)
     derived: DerivedValues | None = None
     kept: IntervalCache | None = None
+    templates: Callable[[], Mapping[str, bytes]] = dict
     data: Path | None = None
     trajectories: Callable[[TaskLine, str], Trajectory | None] = lambda line, run: None
     backbones: Callable[[TaskLine, str], Sequence[BackboneMap]] = lambda line, run: ()
