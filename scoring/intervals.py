@@ -72,6 +72,7 @@ class Uncertainty:
         group: of tied models, from 1, see `tie_groups`; None without a score, or without an order.
         n_independent: number of independent items that the score is computed from.
         independent: the same by metric.
+        made_from: a text that is the same only if all but the ranks is; empty if it has to be compared.
     """
 
     value: float
@@ -83,6 +84,7 @@ class Uncertainty:
     group: int | None
     n_independent: float = math.inf
     independent: Mapping[Key, float] = field(default_factory=dict)
+    made_from: str = field(default="", compare=False, repr=False)
 
     @property
     def has_order(self) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache, partial
-from typing import TypeVar
+from functools import cached_property, lru_cache, partial
 
 from judge.disclosure.public_curves import is_hidden
 from judge.disclosure.public_learning import public_learned
 from judge.disclosure.redaction import cut, public_result, public_submission, rounded, score_digits
+from judge.ranking.interval_cache import IntervalCache, key_of
+from judge.ranking.kept_terms import KeptTerms, Terms
+from judge.ranking.later import Later
 from judge.ranking.leaderboard import Leaderboard, Robustness, Row, TaskLine
 from judge.records.records import Result
 from scoring import Node, RawMetric, Term
@@ -20,43 +22,24 @@ from scoring.tree import AsItIs, Leaf, Scale
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 HiddenRuns = Mapping[str, str]
 """The task of each run of a hidden task of dynamics, by run."""
 ALL_RUNS = "mean over the runs of a hidden data set, which are not shown one by one"
 
 
-class Later(Mapping[Key, Value]):
-    """A mapping whose values are computed when they are first used."""
-
-    def __init__(self, keys: Collection[Key], value: Callable[[Key], Value]) -> None:
-        self._keys = dict.fromkeys(keys)
-        self._value = cache(value)
-
-    def __getitem__(self, key: Key) -> Value:
-        if key not in self._keys:
-            raise KeyError(key)
-        return self._value(key)
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-
-def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
+def public_board(board: Leaderboard, public: Collection[str], cache: IntervalCache | None = None) -> Leaderboard:
     """The public leaderboard.
 
     Args:
         public: names of the public data sets; every other data set is hidden.
+        cache: of public scores; it is closed by the caller.
     """
     hidden = [task for task in board.suite.tasks if task.dataset not in public]
     runs = hidden_runs(board.rows, hidden)
+    kept = KeptTerms(cache) if cache else None
     return replace(
         board,
-        rows=tuple(_public_row(row, public, runs) for row in board.rows),
+        rows=tuple(_public_row(row, public, runs, kept) for row in board.rows),
         robustness=_public_robustness(board.robustness, runs),
         problems=(),
         taken_out=tuple(replace(out, submission=public_submission(out.submission)) for out in board.taken_out),
@@ -73,14 +56,26 @@ def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> HiddenRuns:
     return {name: task for prefix, task in prefixes.items() for name in sorted(names) if name.startswith(prefix)}
 
 
-def _public_row(row: Row, public: Collection[str], runs: HiddenRuns) -> Row:
+def _public_row(row: Row, public: Collection[str], runs: HiddenRuns, kept: KeptTerms | None) -> Row:
     return replace(
         row,
         submission=public_submission(row.submission),
-        scores=Later(row.scores, lambda key: public_term(key, row.scores[key], runs)),
-        as_published=Later(row.as_published, lambda key: public_term(key, row.as_published[key], runs)),
+        scores=_public_terms(row, row.scores, "corrected", runs, kept),
+        as_published=_public_terms(row, row.as_published, "as published", runs, kept),
         tasks=tuple(_public_line(line, public) for line in row.tasks),
     )
+
+
+def _public_terms(row: Row, terms: Terms, variant: str, runs: HiddenRuns, kept: KeptTerms | None) -> Terms:
+    """The public scores of a row. They follow from the stored ones, whose key is `Row.made_from`, and from `runs`."""
+    shown = Later(terms, lambda key: public_term(key, terms[key], runs))
+    if kept is None or not row.made_from:
+        return shown
+    key = key_of("public scores", variant, row.made_from, sorted(runs.items()))
+    known = kept.get(key)
+    if known is None:
+        kept.put(key, shown)
+    return known or shown
 
 
 def public_term(key: str, term: Term, runs: HiddenRuns) -> Term:

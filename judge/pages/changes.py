@@ -10,10 +10,9 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from judge.disclosure.published_scores import published_scores, shown_results
+from judge.disclosure.published_scores import published_scores
 from judge.pages.change_reasons import Publication, Reason, reasons
 from judge.ranking.leaderboard import Leaderboard
-from judge.records.items_file import result_path
 from judge.records.manifest import Manifest, ManifestScores
 
 _NAMESPACE = uuid.UUID("6f1d4a0e-4f0b-5d4e-9d5c-3c1f5d2f7a10")  # of publications
@@ -80,10 +79,10 @@ def changes(board: Leaderboard, manifests: Sequence[Manifest], now: datetime | N
         now: when the board is published; None if it is not: changes since the last publication then have no date.
         judge: the current version of the judge.
     """
-    references = {row.submission.id for row in board.references}
-    publications = [_published(manifest, references) for manifest in manifests] + [_pending(board, now, judge)]
     if now is None and not manifests:
         return []  # there is no publication to compare with
+    references = {row.submission.id for row in board.references}
+    publications = [_published(manifest, references) for manifest in manifests] + [_pending(board, now, judge)]
     nothing = Publication(None, publications[0].release, publications[0].judge, {}, {})
     models = BoardModels.of(board, references)
     seen: set[str] = set()
@@ -115,7 +114,7 @@ def _published(manifest: Manifest, references: Collection[str]) -> Publication:
 def _pending(board: Leaderboard, now: datetime | None, judge: str) -> Publication:
     references = {row.submission.id for row in board.references}
     scores = {id: of_model for id, of_model in published_scores(board).items() if id not in references}
-    keys = [result_path(result.submission, result.task, result.result_key) for result in shown_results(board)]
+    keys = [line.key for row in board.rows for line in row.tasks if line.is_judged]
     return Publication(now, board.release.name, judge, scores, dict.fromkeys(keys, ""))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from judge.pages.chooser import chooser
+from judge.pages.chooser import Chooser, chooser
 from judge.pages.domain_tables import DomainTable, domain_matrix, domain_tables
 from judge.pages.node_intervals import node_intervals_file
 from judge.ranking.cluster_statistics import N_RESAMPLES
@@ -22,13 +22,17 @@ N_LINES = 10  # of each table below the ranking; the pages of `judge.pages.table
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
-    """`index.html`."""
+    """`index.html`, and the files that its scripts load."""
+    return with_chooser(frame, chooser(frame))
+
+
+def with_chooser(frame: Frame, choosing: Chooser | None) -> dict[str, bytes]:
+    """The same; `choosing` is the chooser of the site, if it has one."""
     board, keys = frame.board, frame.keys
     references = {model.id: model.reference for model in frame.file.models if model.reference}
     taking_part = [row for row in board.rows if row.submission.id not in references]
     by_domain = domain_tables(board, references)
-    choosing = chooser(frame)
-    intervals = node_intervals_file(board)
+    intervals = node_intervals_file(board, frame.file)
     intervals_path = hashed("node-intervals.json", intervals)
     page = frame.draw(
         "index.html",

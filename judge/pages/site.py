@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from judge.disclosure.public_leaderboard import public_board
 from judge.gc_pause import keep
 from judge.pages import changes_pages, data_files, figures_page, index_page, reproduced_page, table_pages, text_pages
+from judge.pages.chooser import Chooser, chooser
 from judge.pages.compare import compare_page
 from judge.pages.models import model_pages
 from judge.pages.tasks import task_pages
@@ -20,10 +20,9 @@ from judge.view.earlier_pages import EarlierPages, Made
 from judge.view.page_context import Frame, frame
 from judge.view.parallel import in_background
 from judge.view.sources import Sources
-from scoring.choice_sums import TaskSums
 
-PARTS = (model_pages, compare_page, text_pages, data_files, table_pages)
-PARTS_BESIDE = (task_pages, figures_page, changes_pages, reproduced_page)
+PARTS = (model_pages, compare_page, text_pages, data_files, table_pages, figures_page)
+PARTS_BESIDE = (task_pages, changes_pages, reproduced_page)
 """Drawn by another process meanwhile. These need no `Frame.file`, which takes long to make."""
 
 
@@ -36,10 +35,9 @@ def render(
         earlier: the pages of the last build, as far as they may be used again; None: every page is drawn.
     """
     known = sources or Sources()
-    received: list[tuple[TaskSums, ...]] = []
-    read = known.choices
-    known = replace(known, choices=lambda: received[0] if received else read())
-    public = frame(public_board(leaderboard, known.public), known, earlier)  # all pages are made from this alone
+    public = frame(
+        public_board(leaderboard, known.public, known.kept), known, earlier
+    )  # all pages are made from this alone
     keep(public)
     with in_background(partial(_files_beside, public), len(public.board.rows)) as finish:
         files = public.assets.files | _files(PARTS, public)
@@ -48,23 +46,22 @@ def render(
         known.derived.add(beside.derivations)
     if earlier is not None:
         earlier.drawn.update(beside.drawn)
-    received.append(beside.choices)
-    return files | beside.files | index_page.pages(public)
+    return files | beside.files | index_page.with_chooser(public, beside.chooser)
 
 
 class _Beside(NamedTuple):
-    """The files of `PARTS_BESIDE`, what they were made from, the values that they used, and the sums of the chooser."""
+    """The files of `PARTS_BESIDE`, what they were made from, the values that they used, and the chooser."""
 
     files: dict[str, bytes]
     drawn: Mapping[str, Made]
     derivations: Derivations | None
-    choices: tuple[TaskSums, ...]
+    chooser: Chooser | None
 
 
 def _files_beside(public: Frame) -> _Beside:
     files, derived = _files(PARTS_BESIDE, public), public.sources.derived
     drawn = public.earlier.drawn if public.earlier is not None else {}
-    return _Beside(files, drawn, derived.derivations() if derived else None, public.sources.choices())
+    return _Beside(files, drawn, derived.derivations() if derived else None, chooser(public))
 
 
 def _files(parts: Iterable[ModuleType], public: Frame) -> dict[str, bytes]:

@@ -14,6 +14,7 @@ from judge.pages.site import render
 from judge.publishing.folder import publish
 from judge.publishing.site_sources import with_stored
 from judge.ranking.derived_values import DerivedValues
+from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import load_items, read_board, settled_stamps
 from judge.records.cache_file import CacheFile
@@ -50,14 +51,16 @@ def build_site(
         sources: see `judge.publishing.site_sources.known_sources`; None: nothing is public or was published before.
         references: names or IDs of submissions that are shown for comparison only.
         trusted: public keys; one of them must have signed each event; None: any key may have.
-        cache: of intervals, and of values of single results.
+        cache: of scores and intervals, and of values of single results.
         earlier: the pages of the last build, as far as they may be used again.
     """
-    derived = DerivedValues(partial(load_items, store), cache, settled_stamps(store) if cache else {})
-    board = read_board(store, suite, on_problem, current, trusted, references, cache, derived)
+    stamps = settled_stamps(store) if cache else {}
+    derived, intervals = DerivedValues(partial(load_items, store), cache, stamps), IntervalCache(cache, stamps)
+    board = read_board(store, suite, on_problem, current, trusted, references, intervals, derived)
     keep(board)
-    files = site_files(store, board, replace(sources or Sources(), derived=derived), earlier)
+    files = site_files(store, board, replace(sources or Sources(), derived=derived, kept=intervals), earlier)
     derived.close()
+    intervals.close()
     return publish(files, out_dir)
 
 

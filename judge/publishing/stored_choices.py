@@ -102,14 +102,13 @@ class StoredChoices:
         stated = task.name, task.domain, task.parameters.model_dump(mode="json")
         key = key_of("choice task", stated, reader.card, hidden, shared, metrics, floors, sorted(stamps.items()))
         if all(stamps.values()) and (entry := self.cache.get(key)):
-            kept = json.loads(entry)
-            if all(self.cache.get(used) for used in kept["made_from"]):  # those that are used stay in the cache
-                return _SUMS.validate_python(kept["sums"])
-        sums = self._computed(task, reader, judged, metrics, hidden)
+            sums, made_from = entry.split(b"\n")
+            if all(self.cache.get(used) for used in json.loads(made_from)):  # those that are used stay in the cache
+                return _SUMS.validate_json(sums)
+        computed = self._computed(task, reader, judged, metrics, hidden)
         if all(stamps.values()):
-            kept = {"sums": _SUMS.dump_python(sums, mode="json"), "made_from": sorted(reader.used)}
-            self.cache.put(key, json.dumps(kept).encode())
-        return sums
+            self.cache.put(key, _SUMS.dump_json(computed) + b"\n" + json.dumps(sorted(reader.used)).encode())
+        return computed
 
     def _computed(
         self, task: Task, reader: _TaskReader, judged: Mapping[str, TaskLine], metrics: list[str], hidden: bool

@@ -12,10 +12,11 @@ import numpy as np
 
 from judge.ranking.interval_cache import IntervalCache, key_of
 from judge.ranking.score_inputs import Judged
-from judge.ranking.score_trees import ScoreTrees
+from judge.ranking.score_trees import ScoredTree
+from judge.ranking.submission_scores import SubmissionScores
 from judge.records.items_file import items_path
 from judge.records.records import Result
-from scoring import Node, ScoringError
+from scoring import ScoringError
 from scoring.bootstrap import METHOD, resample, resample_relative
 from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.shared_structures import Loss, SharedErrors, Terms
@@ -46,23 +47,19 @@ class ClusterStatistics:
     if its resamples are needed. A metric that cannot be resampled is left out, with a line in `judged.problems`.
     """
 
-    def __init__(self, judged: Judged, trees: Mapping[str, ScoreTrees], cache: IntervalCache) -> None:
-        self._judged, self._trees, self._cache = judged, trees, cache
-        self._results = {id: tuple(scored_results(judged, id, scores)) for id, scores in trees.items()}
+    def __init__(self, judged: Judged, scores: Mapping[str, SubmissionScores], cache: IntervalCache) -> None:
+        self._judged, self._cache = judged, cache
+        self._own = {id: each.clusters for id, each in scores.items()}
+        self._results = {id: tuple(scored_results(judged, id, each.trees.values())) for id, each in scores.items()}
         self._sums: dict[Key, list[ClusterSums]] = {}
         self._keys: dict[Key, str | None] = {}
         self._resampled: dict[str, dict[Key, Float]] = {}
         self._relative: dict[str, dict[Key, Float]] = {}
-        lists = {(each.result.task, self._names(each)) for each in chain(*self._results.values())}
+        lists = set(chain(*(self._names_of(id, each.made_from) for id, each in scores.items())))
+        lists.update(*(each.names for each in self._own.values()))
         self._clusters: dict[str, set[str]] = {}
         for task, names in lists:
             self._clusters.setdefault(task, set()).update(json.loads(names))
-        for stats in chain(*(scores.stats for scores in trees.values())):
-            self._clusters.setdefault(stats.task, set()).update(stats.clusters)
-        self._stats = {
-            id: key_of([(s.key, s.clusters, s.sums.tolist(), s.counts.tolist(), s.limit) for s in scores.stats])
-            for id, scores in trees.items()
-        }
         self._draws = {task: key_of(sorted(clusters)) for task, clusters in self._clusters.items()}
 
     def resampled(self, ids: Iterable[str]) -> Mapping[str, Mapping[Key, Float]]:
@@ -97,17 +94,39 @@ class ClusterStatistics:
             if metric.reference_uncertainty is not None
         }
 
-    def key(self, id: str, tree: Node, *others: object) -> str | None:
+    def key(self, id: str, tree: ScoredTree, *others: object) -> str | None:
         """The key of what is computed from a tree and its resamples; None if it must not be kept.
 
         Args:
             others: all else that it is computed from.
         """
-        tasks = sorted({leaf.raw.task for leaf in tree.leaves})
+        tasks = sorted({task for task, _ in tree.shape.keys})
         tables, draws = [self._keys.get((id, task), "") for task in tasks], [self._draws.get(task) for task in tasks]
         least = self._uncertainties(id)
         stated = (sorted((*key, value) for key, value in least.items()),) if least else ()
-        return None if None in tables else key_of(METHOD, tree.digest, tables, draws, *stated, self._stats[id], *others)
+        return (
+            None
+            if None in tables
+            else key_of(METHOD, tree.digest, tables, draws, *stated, self._own[id].digest, *others)
+        )
+
+    def _names_of(self, id: str, made_from: str) -> list[tuple[str, bytes]]:
+        """The names of the clusters of each result of a submission, as JSON, with the task.
+
+        Args:
+            made_from: the key of its scores; empty if it has none.
+        """
+        key, results, cache = made_from and key_of("clusters", made_from), self._results[id], self._cache
+        known: list[tuple[str, str, str]] = json.loads((key and cache.get(key)) or b"[]")
+        if known and all(cache.get(kept) and cache.get(names) for _, kept, names in known):
+            self._keys.update({(id, task): kept for task, kept, _ in known})
+            return [(task, cache.get(names)) for task, _, names in known]
+        lists = [(each.result.task, self._names(each)) for each in results]
+        keys = [self._keys[id, task] for task, _ in lists]
+        if key and None not in keys:
+            named = [(task, kept, key_of(names.decode())) for kept, (task, names) in zip(keys, lists, strict=True)]
+            cache.put(key, json.dumps(named).encode())
+        return lists
 
     def _names(self, scored: ScoredResult) -> bytes:
         """The names of the clusters of a result, as JSON."""
@@ -130,7 +149,7 @@ class ClusterStatistics:
         return names
 
     def _stats_of(self, id: str) -> list[ClusterSums]:
-        return [*self._trees[id].stats, *chain(*map(self._sums_of, self._results[id]))]
+        return [*self._own[id].sums(), *chain(*map(self._sums_of, self._results[id]))]
 
     def _sums_of(self, scored: ScoredResult) -> list[ClusterSums]:
         unit = scored.result.submission, scored.result.task
@@ -139,9 +158,9 @@ class ClusterStatistics:
         return self._sums[unit]
 
 
-def scored_results(judged: Judged, key: str, trees: ScoreTrees) -> Iterator[ScoredResult]:
+def scored_results(judged: Judged, key: str, trees: Iterable[ScoredTree]) -> Iterator[ScoredResult]:
     """The results of a submission with metrics that are means over items."""
-    wanted = {leaf.key for tree in trees.corrected.values() for leaf in tree.leaves}
+    wanted = {key for tree in trees for key in tree.shape.keys}
     for task in judged.contributing:
         result = judged.ok(key, task.name)
         if result is not None:

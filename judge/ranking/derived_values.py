@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -68,6 +69,18 @@ class DerivedValues:
             cached = self._added[key] = Cached(stamp, json.dumps(derive(items)).encode())
         self._used.add(key)
         return json.loads(cached.data)
+
+    def use(self, submission: str) -> None:
+        """Keeps the values of a submission whose scores were not computed again, as far as its records are the same."""
+        self._used.update(self._of_submission.get(submission, ()))
+
+    @cached_property
+    def _of_submission(self) -> Mapping[str, list[str]]:
+        """The keys of the last build by submission."""
+        keys: dict[str, list[str]] = {}
+        for key in self._last:
+            keys.setdefault(key.split("/")[2], []).append(key)
+        return keys
 
     def derivations(self) -> Derivations:
         """For another process, which adds them by `add`."""

@@ -1,4 +1,4 @@
-"""Keeps the intervals of single submissions from one build of the site to the next.
+"""Keeps scores and intervals of single submissions from one build of the site to the next.
 
 An entry is found by the sha256 of all that it was computed from. So it never has to be compared, and a record that
 changed has another entry. Entries that a build does not use are removed.

@@ -66,55 +66,6 @@ def published_release(suite: Suite) -> Release:
     return load_release(suite.release or DEFAULT_PUBLISHED)
 
 
-def published_trees(
-    judged: Judged,
-    keys: Sequence[str],
-    release: Release,
-    corrected: Release,
-    apart: Collection[str] = (),
-) -> tuple[dict[str, dict[str, Node]], Mapping[str, str]]:
-    """The scores of each submission as LAMBench would publish them: over what succeeded, without failure costs.
-
-    The second value is, by domain that is dropped for all submissions, the first submission without an answer in it.
-
-    If the release has facts of a task (`Task.release_name`), its published baselines and columns count. Any other task
-    counts with its own baselines, in the metrics that `corrected` scores. Kinds from other packages do not count.
-
-    Every dynamics run that was not completed counts as failed.
-
-    Args:
-        apart: submissions among `keys` whose missing domains are not dropped for the others.
-
-    Raises:
-        ScoringError: a metric that cannot be scored, naming submission, release, task and field.
-    """
-    reader = _Published(judged, release, corrected)
-    property_tasks = {key: reader.asked_property(key) for key in keys}
-    property_errors = {}
-    for key in keys:
-        with _named(key, release):
-            property_errors[key] = reader.answers(key, property_tasks[key])
-            # Called for one submission at a time so that a fault is raised with its name.
-            dropped_domains({key: property_tasks[key]}, {key: property_errors[key]})
-    dropped: Mapping[str, str] = {}
-    if release.property_error.missing_domain == "drop_domain_for_all_models":
-        counted = {key: tasks for key, tasks in property_tasks.items() if key not in apart}
-        dropped = dropped_domains(counted, property_errors)
-    trees = {}
-    for key in keys:
-        ff_tasks, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=RunOutcome.FAILED)
-        times = {task.name: reader.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
-        with _named(key, release):
-            trees[key] = _trees(
-                release,
-                force_field_tree(ff_tasks, reader.answers(key, ff_tasks), release.force_field),
-                property_tree(property_tasks[key], property_errors[key], release.property_error, dropped),
-                times,
-                runs,
-            )
-    return trees, dropped
-
-
 def _trees(
     release: Release,
     force_field: Node,
@@ -143,13 +94,65 @@ def _named(key: str, release: Release) -> Iterator[None]:
         raise ScoringError(f"results/{key}: release {release.name}: {error}") from None
 
 
+def dropped_for_all(lacking: Mapping[str, Sequence[str]], release: Release) -> Mapping[str, str]:
+    """By domain that a published release drops for all submissions, the first submission without an answer in it.
+
+    Args:
+        lacking: by submission, see `PublishedScores.lacking`.
+    """
+    if release.property_error.missing_domain != "drop_domain_for_all_models":
+        return {}
+    dropped: dict[str, str] = {}
+    for key in sorted(lacking):
+        dropped = dict.fromkeys(lacking[key], key) | dropped
+    return dropped
+
+
 @dataclass(frozen=True)
-class _Published:
-    """The tasks and errors of submissions by the facts of a published release."""
+class PublishedScores:
+    """The scores as LAMBench would publish them: over what succeeded, without failure costs.
+
+    If the release has facts of a task (`Task.release_name`), its published baselines and columns count. Any other task
+    counts with its own baselines, in the metrics that `corrected` scores. Kinds from other packages do not count.
+
+    Every dynamics run that was not completed counts as failed.
+    """
 
     judged: Judged
     release: Release
     corrected: Release
+
+    def lacking(self, key: str) -> list[str]:
+        """The domains in which submission `key` has no property; none if it has no property at all.
+
+        Raises:
+            ScoringError: as `trees`.
+        """
+        tasks = self.asked_property(key)
+        with _named(key, self.release):
+            return list(dropped_domains({key: tasks}, {key: self.answers(key, tasks)}))
+
+    def trees(self, key: str, dropped: Collection[str] = ()) -> dict[str, Node]:
+        """The scores of submission `key`.
+
+        Args:
+            dropped: the domains of properties that are dropped for all submissions.
+
+        Raises:
+            ScoringError: a metric that cannot be scored, naming submission, release, task and field.
+        """
+        judged, rules = self.judged, self.release
+        properties, ff_tasks = self.asked_property(key), self.asked_force_field(key)
+        runs = judged.runs(key, uncompleted=RunOutcome.FAILED)
+        times = {task.name: self.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
+        with _named(key, rules):
+            return _trees(
+                rules,
+                force_field_tree(ff_tasks, self.answers(key, ff_tasks), rules.force_field),
+                property_tree(properties, self.answers(key, properties), rules.property_error, dropped),
+                times,
+                runs,
+            )
 
     def asked_force_field(self, key: str) -> list[AskedTask]:
         tasks = []

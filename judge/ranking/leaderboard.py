@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from judge.records.items_file import result_path
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Release, Term
@@ -33,6 +34,12 @@ class TaskLine:
     def is_judged(self) -> bool:
         """True if there is a result."""
         return self._stated is not None
+
+    @property
+    def key(self) -> str:
+        """The key of the result in the store; empty without one."""
+        result = self._stated
+        return "" if result is None else result_path(result.submission, result.task, result.result_key)
 
     @property
     def status(self) -> str:

@@ -9,7 +9,6 @@ from judge.ranking.build import build_leaderboard
 from judge.ranking.derived_values import DerivedValues
 from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.leaderboard import Leaderboard
-from judge.records.cache_file import CacheFile
 from judge.records.decisions import Decisions, read_decisions
 from judge.records.items_file import items_path, unpack_items
 from judge.records.records import Result
@@ -27,7 +26,7 @@ def read_board(
     current: Container[str] | None = None,
     trusted: Collection[str] | None = None,
     references: Collection[str] = (),
-    cache: CacheFile | None = None,
+    cache: IntervalCache | None = None,
     derived: DerivedValues | None = None,
 ) -> Leaderboard:
     """The leaderboard of a suite from all records in the store.
@@ -37,10 +36,9 @@ def read_board(
         current: keys of the results that fit the present data sets, if known: see `load_results`.
         trusted: one of these keys must have signed each decision; None: any key. `current_results` checks results.
         references: names or ids of submissions that are compared only.
-        cache: of intervals.
-        derived: values of the store's results; the caller closes it. None: nothing is kept.
+        cache: of scores and intervals; the caller closes it. None: nothing is kept.
+        derived: values of the store's results, likewise.
     """
-    intervals = IntervalCache(cache, settled_stamps(store) if cache else {})
     with long_lived():
         submissions, results, decisions_by_id = _read(store, on_problem, current, trusted)
         board = build_leaderboard(
@@ -50,10 +48,9 @@ def read_board(
             lambda result: load_items(store, result),
             decisions_by_id=decisions_by_id,
             references=references,
-            cache=intervals,
+            cache=cache,
             derived=derived,
         )
-    intervals.close()
     for problem in board.problems:
         on_problem(problem)
     return board

@@ -13,8 +13,8 @@ from scoring import Release, ScoringError
 from submissions.records import Submission
 
 
-def other_trees(judged: Judged, submissions: Sequence[Submission], release: Release) -> dict[str, ScoreTrees]:
-    """By submission, the trees of ML-PEG's and MLIPAudit's scores, of the schemes that the suite has tasks for.
+class OtherSchemes:
+    """ML-PEG's and MLIPAudit's scores, of the schemes that the suite has tasks for.
 
     ML-PEG's published thresholds belong to its own test sets. The test sets of a suite have none, so good is an error
     of 0 and bad is the error of the trivial model. MLIPAudit's thresholds belong to its benchmarks: a task states its
@@ -23,17 +23,26 @@ def other_trees(judged: Judged, submissions: Sequence[Submission], release: Rele
     Raises:
         ScoringError: a task names a benchmark that MLIPAudit does not have, or that is not measured here.
     """
-    schemes: list[Callable[[Submission], ScoreTrees]] = [
-        MlPeg(judged, release).trees,
-        partial(audit_trees, judged, audit_facts(judged.suite)),
-    ]
-    trees = {}
-    for submission in submissions:
-        of_submission = ScoreTrees()
-        for scheme in schemes:
+
+    def __init__(self, judged: Judged, release: Release) -> None:
+        self._judged = judged
+        self._schemes: list[Callable[[Submission], ScoreTrees]] = [
+            MlPeg(judged, release).trees,
+            partial(audit_trees, judged, audit_facts(judged.suite)),
+        ]
+
+    def trees(self, submission: Submission) -> ScoreTrees:
+        """The trees of a submission."""
+        trees = ScoreTrees()
+        for scheme in self._schemes:
             try:
-                of_submission |= scheme(submission)
+                trees |= scheme(submission)
             except ScoringError as error:
-                judged.problems.append(f"results/{submission.id}: {error}")
-        trees[submission.id] = of_submission
-    return trees
+                self._judged.problems.append(f"results/{submission.id}: {error}")
+        return trees
+
+
+def other_trees(judged: Judged, submissions: Sequence[Submission], release: Release) -> dict[str, ScoreTrees]:
+    """By submission, its trees by `OtherSchemes`."""
+    schemes = OtherSchemes(judged, release)
+    return {submission.id: schemes.trees(submission) for submission in submissions}

@@ -16,6 +16,7 @@ from judge.ranking.interval_cache import key_of
 from judge.ranking.score_inputs import Judged, is_usable
 from judge.records.items_file import items_path, result_path
 from judge.records.records import Result
+from scoring import Release
 from submissions.records import Submission
 
 
@@ -25,15 +26,17 @@ class ScoreKeys:
 
     Args:
         stamps: by key in the store, the version of the bytes of results and items tables.
-        dropped: the domains that are dropped for all, as in `published_trees`.
+        releases: of the scoring.
     """
 
     judged: Judged
     stamps: Mapping[str, str]
-    dropped: Mapping[str, str]
+    releases: tuple[Release, ...]
 
-    def key(self, submission: Submission) -> str:
-        """The key of the scores of a submission; empty if a result or a table may change and keep its stamp."""
+    def own(self, submission: Submission) -> str:
+        """The key of the scores of a submission, except for the domains that are dropped for all; empty if a result or
+        a table may change and keep its stamp.
+        """
         made_from = []
         for task in self.judged.suite.tasks:
             result = self.judged.results.get((submission.id, task.name))
@@ -45,11 +48,11 @@ class ScoreKeys:
                     return ""
                 made_from += [f"{path} {self.stamps[path]}" for path in paths]
             made_from.append(self._asked_of(task.name, result))
-        return key_of("scores", self._suite, submission.model_dump_json(), made_from, sorted(self.dropped.items()))
+        return key_of("own scores", self._rules, submission.model_dump_json(), made_from)
 
     @cached_property
-    def _suite(self) -> str:
-        return sha256(str(self.judged.suite).encode()).hexdigest()
+    def _rules(self) -> str:
+        return sha256(f"{self.judged.suite} {self.releases}".encode()).hexdigest()
 
     def _asked_of(self, task: str, result: Result | None) -> str:
         """The sha256 of what the scores of a submission take from the results of others in a task."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from judge.ranking.cluster_statistics import N_RESAMPLES, SEED, ClusterStatistic
 from judge.ranking.interval_cache import IntervalCache, NodeNames, key_of, packed, unpacked
 from judge.ranking.leaderboard import Robustness
 from judge.ranking.score_inputs import Judged
-from judge.ranking.score_trees import ScoreTrees
+from judge.ranking.score_trees import ScoredTree
+from judge.ranking.submission_scores import SubmissionScores
 from scoring import Node, ScoringError
 from scoring.bootstrap import Pools, draw_units, pools
 from scoring.intervals import ResampledScore, Uncertainty, resampled_scores, with_ranks
@@ -23,29 +25,31 @@ Moves = tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]
 
 
 def robustness(
-    judged: Judged, trees: Mapping[str, ScoreTrees], ranked: Collection[str], cache: IntervalCache
+    judged: Judged, scores: Mapping[str, SubmissionScores], ranked: Collection[str], cache: IntervalCache
 ) -> Robustness:
     """Intervals of every score, and how ranks move.
 
     A metric that cannot be resampled is left out, with a line in `judged.problems`.
 
     Args:
-        trees: by submission.
+        scores: by submission.
         ranked: the submissions that have ranks.
     """
-    statistics = ClusterStatistics(judged, trees, cache)
+    statistics = ClusterStatistics(judged, scores, cache)
     intervals: dict[str, Mapping[str, Uncertainty]] = {}
     weights: dict[str, Mapping[str, RankRange]] = {}
     without: dict[str, Mapping[str, LeftOut]] = {}
     for score in SCORES.values():
-        scored = {id: tree for id, scores in trees.items() if (tree := scores.corrected.get(score.key)) and tree.units}
+        scored = {
+            id: tree for id, each in scores.items() if (tree := each.trees.get(score.key)) and tree.shape.has_units
+        }
         if not score.resampled or not scored:
             continue
         placed = {id: tree for id, tree in scored.items() if id in ranked}
         try:
-            scores = _resampled(scored, placed, statistics, cache)
-            ranks = with_ranks({id: scores[id] for id in placed}, lower_is_better=score.lower_is_better)
-            intervals[score.key] = {id: scores[id].uncertainty for id in sorted(scored)} | ranks
+            drawn = _resampled(scored, placed, statistics, cache)
+            ranks = with_ranks({id: drawn[id] for id in placed}, lower_is_better=score.lower_is_better)
+            intervals[score.key] = {id: drawn[id].uncertainty for id in sorted(scored)} | ranks
             weights[score.key], without[score.key] = (
                 _moves(placed, score.lower_is_better, cache) if placed else ({}, {})
             )
@@ -55,7 +59,10 @@ def robustness(
 
 
 def _resampled(
-    trees: Mapping[str, Node], ranked: Mapping[str, Node], statistics: ClusterStatistics, cache: IntervalCache
+    trees: Mapping[str, ScoredTree],
+    ranked: Mapping[str, ScoredTree],
+    statistics: ClusterStatistics,
+    cache: IntervalCache,
 ) -> dict[str, ResampledScore]:
     """By submission, a score on the resamples. What was left out counts as worst in ranks, not in the intervals.
 
@@ -63,8 +70,8 @@ def _resampled(
     depend on them. Only a submission with clusters that no other has (as with another label set) changes the resamples
     of all.
     """
-    names = {shape: NodeNames.of(tree) for shape, tree in _of_each_shape(trees.values()).items()}
-    shared = pools(_of_each_shape(ranked.values()).values())
+    names = {shape: NodeNames.of(tree.node()) for shape, tree in _of_each_shape(trees.values()).items()}
+    shared = pools([tree.node() for tree in _of_each_shape(ranked.values()).values()])
     scores: dict[str, ResampledScore] = {}
     keys: dict[str, str | None] = {}
     missing: dict[tuple[bool, str], tuple[Pools, dict[str, Node]]] = {}
@@ -72,10 +79,10 @@ def _resampled(
         tree = trees[id]
         keys[id] = key = statistics.key(id, tree, list(shared.items()) if id in ranked else None)
         if key and (entry := cache.get(key)):
-            scores[id] = unpacked(entry, names[tree.shape])
+            scores[id] = unpacked(entry, names[tree.shape.name])
         else:
-            units: Pools = shared if id in ranked else pools([tree])
-            missing.setdefault((id in ranked, repr(units)), (units, {}))[1][id] = tree
+            units: Pools = shared if id in ranked else pools([tree.node()])
+            missing.setdefault((id in ranked, repr(units)), (units, {}))[1][id] = tree.node()
     for (is_ranked, _), (units, group) in missing.items():
         raw, relative = statistics.resampled(group), statistics.relative(group)
         metrics = {
@@ -90,10 +97,14 @@ def _resampled(
         for id in group:
             if key := keys[id]:
                 cache.put(key, packed(scores[id]))
-    return scores
+    return {id: _with_key(score, keys[id]) for id, score in scores.items()}
 
 
-def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCache) -> Moves:
+def _with_key(score: ResampledScore, key: str | None) -> ResampledScore:
+    return score if key is None else score._replace(uncertainty=replace(score.uncertainty, made_from=key))
+
+
+def _moves(trees: Mapping[str, ScoredTree], lower_is_better: bool, cache: IntervalCache) -> Moves:
     """By submission, its ranks under random weights and without single tasks; what was left out counts as worst."""
     key = key_of("moves", lower_is_better, {id: tree.digest for id, tree in sorted(trees.items())})
     if entry := cache.get(key):
@@ -102,8 +113,8 @@ def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCach
             {id: RankRange(*values) for id, values in ranges.items()},
             {id: LeftOut(rank, without, tuple(decisive)) for id, (rank, without, decisive) in left_out.items()},
         )
-    whole = {key: with_left_out(tree) for key, tree in trees.items()}
-    shapes = _of_each_shape(whole.values()).values()
+    whole = {key: with_left_out(tree.node()) for key, tree in trees.items()}
+    shapes = {tree.shape: tree for tree in whole.values()}.values()
     drawn = random_weights(shapes, N_RESAMPLES, np.random.default_rng(SEED))
     ranges = rank_ranges(whole, drawn, lower_is_better=lower_is_better)
     left_out = leave_one_out(whole, lower_is_better=lower_is_better)
@@ -112,6 +123,6 @@ def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCach
     return ranges, left_out
 
 
-def _of_each_shape(trees: Iterable[Node]) -> dict[Hashable, Node]:
+def _of_each_shape(trees: Iterable[ScoredTree]) -> dict[str, ScoredTree]:
     """By shape, one of the trees that have it."""
-    return {tree.shape: tree for tree in trees}
+    return {tree.shape.name: tree for tree in trees}

@@ -50,13 +50,18 @@ class EarlierPages:
 
     def page(self, path: str, inputs: object, draw: Callable[[], Mapping[str, bytes]]) -> Drawn:
         """The page at `path` and the files beside it: a function of `inputs`, the code, the templates and the suite."""
-        digest, made = digest_of(inputs), self.made.get(path)
-        if made is not None and made.inputs == digest:
-            same = {name: self.read(name) for name in (path, *made.beside)}
-            files = {name: content for name, content in same.items() if content is not None}
-            if len(files) == len(same):
-                return Drawn(files, digest)
-        return Drawn(draw(), digest)
+        digest = digest_of(inputs)
+        files = self.same(path, digest)
+        return Drawn(draw() if files is None else files, digest)
+
+    def same(self, path: str, digest: str) -> Mapping[str, bytes] | None:
+        """The page of the last build and the files beside it, if it was made from inputs of this sha256; else None."""
+        made = self.made.get(path)
+        if made is None or made.inputs != digest:
+            return None
+        read = {name: self.read(name) for name in (path, *made.beside)}
+        files = {name: content for name, content in read.items() if content is not None}
+        return files if len(files) == len(read) else None
 
 
 def contents(earlier: EarlierPages | None, pages: Mapping[str, Drawn]) -> dict[str, bytes]:
@@ -94,7 +99,7 @@ def _form_of(kind: type) -> Callable[[Any], object]:
         return _items
     if issubclass(kind, TaskLine):
         return lambda line: (line.task.name, line.result)
-    if kind is Term:
+    if issubclass(kind, Term):
         return _terms
     if not is_dataclass(kind):
         raise TypeError(f"{kind.__name__} is no input of a page")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import marshal
+from collections.abc import Mapping
 from importlib import resources
+from pathlib import Path
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FunctionLoader, StrictUndefined
+from jinja2.bccache import Bucket
 
 from judge.view import escaping, formatting, goodness
 from judge.view.stacked_tables import stacked
@@ -21,9 +25,39 @@ def has_template(name: str) -> bool:
     return (resources.files("templates") / name).is_file()
 
 
-def environment() -> Environment:
-    """The environment. It escapes every text, and removes control characters and marks that reverse a text."""
+def compiled_templates() -> dict[str, bytes]:
+    """All templates, compiled, by name: another process makes them while this one reads records."""
+    made = environment()
+    folder = Path(str(resources.files("templates")))
+    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*.html")]
+    return {name: marshal.dumps(made.compile(template(name), name)) for name in names}
+
+
+class _Compiled(BytecodeCache):
+    """The templates of `compiled_templates`."""
+
+    def __init__(self, codes: Mapping[str, bytes]) -> None:
+        self._codes = codes
+
+    def get_cache_key(self, name: str, filename: str | None = None) -> str:
+        return name
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._codes:
+            bucket.code = marshal.loads(self._codes[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Nothing is kept."""
+
+
+def environment(codes: Mapping[str, bytes] | None = None) -> Environment:
+    """The environment. It escapes every text, and removes control characters and marks that reverse a text.
+
+    Args:
+        codes: `compiled_templates` of this process's code; None: each template is compiled when it is first used.
+    """
     made = Environment(
+        bytecode_cache=_Compiled(codes or {}),
         loader=FunctionLoader(template),
         autoescape=True,
         undefined=StrictUndefined,

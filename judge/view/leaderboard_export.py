@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from judge.disclosure.redaction import public_score
 from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
@@ -19,9 +19,8 @@ from judge.view.leaderboard_schema import (
 from judge.view.presets import presets_of
 from judge.view.related_submissions import Submissions, team_name
 from judge.view.score_display import known, uncertainty_of
-from judge.view.score_export import SharedTrees, leaf_values
+from judge.view.score_export import ExportedTerm, Exporter, SharedTrees
 from judge.view.sources import Sources
-from scoring import Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.names import ERRORS, LAMBENCH, ML_PEG, SCHEMES, SCORES, Variant, of_scheme
 from submissions.preflight.measured_properties import measured_conservative, measured_elements
@@ -39,10 +38,11 @@ def leaderboard_file(
     """
     references = computed_references(board) if references is None else references
     submissions = Submissions(board)
+    exporter = Exporter(sources.public, sources.kept)
     schemes = tuple(
         scheme
         for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED)
-        for scheme in _schemes(board, variant, references)
+        for scheme in _schemes(board, variant, references, exporter)
     )
     return LeaderboardFile(
         suite=board.suite.name,
@@ -139,9 +139,12 @@ def _outcome(line: TaskLine) -> Outcome:
     return Outcome(verdict=line.status, n_items=line.n_items, n_failed=sum(line.failures.values()))
 
 
-def _schemes(board: Leaderboard, variant: Variant, references: Sequence[ReferenceRow]) -> Iterable[SchemeFile]:
+def _schemes(
+    board: Leaderboard, variant: Variant, references: Sequence[ReferenceRow], exporter: Exporter
+) -> Iterable[SchemeFile]:
+    rows = {row.submission.id: exporter.of_row(row, variant) for row in board.rows}
     for key, label in SCHEMES.items():
-        scores = _scores(board, key, variant, references if variant is Variant.CORRECTED else ())
+        scores = _scores(board, key, variant, rows, references if variant is Variant.CORRECTED else (), exporter)
         if scores:
             yield _scheme(board, key, label, variant, scores)
 
@@ -166,17 +169,26 @@ def _scheme(board: Leaderboard, key: str, label: str, variant: Variant, scores: 
     )
 
 
-def _scores(board: Leaderboard, scheme: str, variant: Variant, references: Sequence[ReferenceRow]) -> list[ScoreFile]:
+def _scores(
+    board: Leaderboard,
+    scheme: str,
+    variant: Variant,
+    rows: Mapping[str, Mapping[str, ExportedTerm]],
+    references: Sequence[ReferenceRow],
+    exporter: Exporter,
+) -> list[ScoreFile]:
     """The scores of a scheme that at least one model has, for all models and references."""
     files = []
     for key in of_scheme(scheme):
         shared, models = SharedTrees(), {}
         for row in board.rows:
-            term = (row.scores if variant is Variant.CORRECTED else row.as_published).get(key)
+            term = rows[row.submission.id].get(key)
             if term is not None:
                 uncertainty = uncertainty_of(board, key, row) if variant is Variant.CORRECTED else None
                 models[row.submission.id] = _values(key, term, shared, uncertainty)
-        models |= {ref.id: _values(key, ref.scores[key], shared) for ref in references if key in ref.scores}
+        for ref in references:
+            if key in ref.scores:
+                models[ref.id] = _values(key, exporter.exported(key, ref.scores[key]), shared)
         if any(values.total for values in models.values()):
             files.append(
                 ScoreFile(
@@ -191,17 +203,13 @@ def _scores(board: Leaderboard, scheme: str, variant: Variant, references: Seque
     return files
 
 
-def _values(key: str, term: Term, shared: SharedTrees, uncertainty: Uncertainty | None = None) -> ScoreValues:
+def _values(key: str, term: ExportedTerm, shared: SharedTrees, uncertainty: Uncertainty | None = None) -> ScoreValues:
     interval = known(uncertainty.score) if uncertainty else None
     ranks = known(uncertainty.rank_interval) if uncertainty else None
-    return ScoreValues(
-        tree=shared.index(term.node),
-        **leaf_values(term.node),
-        score=public_score(key, term.value),
+    return ScoreValues.model_construct(  # nothing of it is read from outside: to check 100,000 leaves takes a while
+        tree=shared.index(term.tree),
+        **term.values,
         interval=None if interval is None else _finite_ends(key, interval),
-        at_worst=public_score(key, term.at_worst),
-        covered=term.covered,
-        total=term.total,
         ranks=None if ranks is None else (ranks.low, ranks.high),
         group=uncertainty.group if uncertainty else None,
     )

@@ -99,4 +99,4 @@ def frame(board: Leaderboard, sources: Sources, earlier: EarlierPages | None = N
     """The frame of a public board."""
     columns = columns_of(board)
     rank_statuses = score_display.rank_statuses(board, [column.key for column in columns])
-    return Frame(board, sources, assets(), columns, rank_statuses, environment(), earlier)
+    return Frame(board, sources, assets(), columns, rank_statuses, environment(sources.templates()), earlier)

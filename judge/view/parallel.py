@@ -47,6 +47,7 @@ def in_background(work: Callable[[], Value], n_items: int = LEAST) -> Iterator[C
     receiver, sender = fork.Pipe(duplex=False)
 
     def send() -> None:
+        receiver.close()  # else a killed parent would leave this process waiting for a reader
         with suppress(BaseException):
             sender.send((work(),))
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from judge.ranking.derived_values import DerivedValues
+from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.leaderboard import TaskLine
 from judge.records.cache_file import CacheFile
 from judge.records.manifest import Manifest
@@ -31,6 +32,8 @@ class Sources:
         items: the tables with curves, of dynamics and physicality, by submission and task.
         result_stamps: by submission and task, a text that changes with the stored result; without one it is compared.
         derived: plain values of results and their items from the last build.
+        kept: public scores of the last build.
+        templates: gives templates that are already compiled, by name.
         item_stamps: by submission and task, a text that changes with the items; those without one are compared whole.
         data: the data root; None: no trajectory is shown.
         trajectories: the stored frames of a run of a task of a submission, by its name; None if they cannot be read.
@@ -51,6 +54,8 @@ class Sources:
     item_stamps: Mapping[tuple[str, str], str] = field(default_factory=dict)
     result_stamps: Mapping[tuple[str, str], str] = field(default_factory=dict)
     derived: DerivedValues | None = None
+    kept: IntervalCache | None = None
+    templates: Callable[[], Mapping[str, bytes]] = dict
     data: Path | None = None
     trajectories: Callable[[TaskLine, str], Trajectory | None] = lambda line, run: None
     backbones: Callable[[TaskLine, str], Sequence[BackboneMap]] = lambda line, run: ()

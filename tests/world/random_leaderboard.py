@@ -17,7 +17,7 @@ from judge.view.leaderboard_schema import (
     ScoreValues,
     TaskFile,
 )
-from judge.view.score_export import SharedTrees, leaf_values
+from judge.view.score_export import SharedTrees, leaf_values, tree_data
 from scoring import (
     Answers,
     AskedTask,
@@ -216,7 +216,7 @@ def _score(key: str, names: Sequence[str], make: Callable[[], Node], nothing: fl
         tree = make()
         value = explain(tree).value
         models[name] = ScoreValues(
-            tree=shared.index(tree),
+            tree=shared.index(tree_data(tree).model_dump_json()),
             **leaf_values(tree),
             score=value if value is not None and math.isfinite(value) else nothing,
         )

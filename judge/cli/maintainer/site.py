@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -26,6 +27,8 @@ from judge.records.manifest import read_chain
 from judge.records.store_snapshot import StoreSnapshot, list_records
 from judge.records.suite_record import load_unchanged
 from judge.view.earlier_pages import EarlierPages
+from judge.view.jinja import compiled_templates
+from judge.view.parallel import in_background
 from judge.workspace import Workspace
 from sandbox.events import plain
 from submissions.store.interface import Stamped
@@ -98,7 +101,11 @@ def _build(workspace: Workspace, suite: Suite, folder: Path, earlier: EarlierPag
     sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
     current = ReadableResults(workspace, suite)
     cache = interval_cache(settings, folder)
-    build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted, cache, earlier)
+    with in_background(compiled_templates) as templates:
+        sources = replace(sources, templates=templates)
+        build_site(
+            store, suite, folder, problems.append, current, sources, settings.references, trusted, cache, earlier
+        )
     return problems
 
 

@@ -10,6 +10,7 @@ from judge.ranking.leaderboard import Row
 from judge.view.page_context import Frame
 from judge.view.related_submissions import Related, Version
 from judge.view.score_display import RankStatus
+from scoring.intervals import Uncertainty
 
 
 def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]) -> object:
@@ -23,7 +24,7 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
         replace(row, tasks=(), scores={}, as_published={}),
         scores,
         [sources.result_stamps.get((id, line.task.name)) or line for line in row.tasks],
-        [(key, by_model.get(id)) for key, by_model in board.robustness.intervals.items()],
+        [(key, _moves(by_model.get(id))) for key, by_model in board.robustness.intervals.items()],
         (status.ranks, status.ordered, status.tied, status.leader and (status.leader.page, status.leader.rank)),
         (len(board.ranked), neighbour),
         rival and (rival.submission.card, rival.rank, list(errors_of(rival).items())),
@@ -35,6 +36,13 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
         [sources.item_stamps.get(key) or sources.items.get(key) for key in tasks],
         (sorted(sources.public), sources.now),
     )
+
+
+def _moves(uncertainty: Uncertainty | None) -> object:
+    """The uncertainty, or its key with what the key leaves out."""
+    if uncertainty is None or not uncertainty.made_from:
+        return uncertainty
+    return uncertainty.made_from, uncertainty.rank, uncertainty.rank_interval, uncertainty.group
 
 
 def _version(frame: Frame, version: Version) -> object:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 from judge.disclosure.redaction import LEAST_ITEMS
 from judge.pages.models.model_card import card_lines, judged_lines
@@ -16,7 +15,7 @@ from judge.pages.models.score_tree import differs_as_published, score_trees
 from judge.pages.models.tree_markup import tree_markup
 from judge.ranking.leaderboard import Row
 from judge.view import score_display
-from judge.view.earlier_pages import Drawn, contents
+from judge.view.earlier_pages import Drawn, contents, digest_of
 from judge.view.page_context import Frame
 from judge.view.parallel import drawn_in_parallel
 from judge.view.related_submissions import Related, Submissions, team_name
@@ -24,19 +23,23 @@ from judge.view.related_submissions import Related, Submissions, team_name
 
 def pages(frame: Frame) -> dict[str, bytes]:
     """`submissions/ID.html` of every model on the board."""
-    known = Submissions(frame.board)
+    submissions, rows, earlier = Submissions(frame.board), frame.board.rows, frame.earlier
+    known = {row.page: submissions.related(row.submission) for row in rows}
+    inputs: dict[str, str] = {}
+    same: dict[str, Mapping[str, bytes]] = {}
+    if earlier is not None:
+        for row in rows:
+            of_page = inputs_of(frame, row, known[row.page], _neighbour(frame, row))
+            inputs[row.page] = digest = digest_of(of_page)
+            if (files := earlier.same(row.page, digest)) is not None:
+                same[row.page] = files
 
-    def draw(rows: Sequence[Row]) -> dict[str, Drawn]:
-        return {row.page: _drawn(frame, row, known.related(row.submission)) for row in rows}
+    def draw(rows: Sequence[Row]) -> dict[str, Mapping[str, bytes]]:
+        return {row.page: _files(frame, row, known[row.page]) for row in rows}
 
-    return contents(frame.earlier, drawn_in_parallel(draw, frame.board.rows))
-
-
-def _drawn(frame: Frame, row: Row, related: Related) -> Drawn:
-    draw = partial(_files, frame, row, related)
-    if frame.earlier is None:
-        return Drawn(draw(), "")
-    return frame.earlier.page(row.page, inputs_of(frame, row, related, _neighbour(frame, row)), draw)
+    # Another process is begun only for many pages that have changed.
+    drawn = same | drawn_in_parallel(draw, [row for row in rows if row.page not in same])
+    return contents(earlier, {row.page: Drawn(drawn[row.page], inputs.get(row.page, "")) for row in rows})
 
 
 def _files(frame: Frame, row: Row, related: Related) -> dict[str, bytes]:

@@ -17,6 +17,8 @@ from judge.pages.node_intervals import node_intervals_file
 from judge.publishing.site_files import build_site
 from judge.ranking.build import build_leaderboard
 from judge.view.goodness import N_TINTS, goodness, tint
+from judge.view.leaderboard_export import leaderboard_file
+from judge.view.sources import Sources
 from submissions.records import StatedLabelSet, TrainingSet
 from submissions.store.local import LocalStore
 from tests.judge.pages.built_site import Page as ReadPage
@@ -165,7 +167,7 @@ def test_the_file_of_intervals_has_those_of_domains_and_leaves() -> None:
     board = build_leaderboard(
         SUITE, [model := submission("alpha")], good_results(model, 0.2), partial(items_of, n_items=40, n_clusters=40)
     )
-    file = json.loads(node_intervals_file(board))
+    file = json.loads(node_intervals_file(board, leaderboard_file(board, Sources())))
     uncertainty, term = board.robustness.intervals["force_field"][model.id], board.rows[0].scores["force_field"]
     entry = file["force_field"][model.id]
     for domain in term.parts:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from judge.ranking.build import build_leaderboard
-from judge.ranking.lambench_scores import corrected_trees, published_release, published_trees
+from judge.ranking.lambench_scores import PublishedScores, corrected_trees, dropped_for_all, published_release
 from judge.ranking.score_inputs import Judged
 from judge.records.records import Result
 from sandbox.verdict import Verdict
@@ -114,7 +114,9 @@ def trees(
     by_unit = {(r.submission, r.task): r for r in given}
     judged = Judged(suite, by_unit, lambda r: items if r.kind == "nve" else items_of(r), [])
     release = published_release(suite)
-    return published_trees(judged, sorted({r.submission for r in given}), release, load_release())[0], judged.problems
+    reader, keys = PublishedScores(judged, release, load_release()), sorted({r.submission for r in given})
+    dropped = dropped_for_all({key: reader.lacking(key) for key in keys}, release)
+    return {key: reader.trees(key, dropped) for key in keys}, judged.problems
 
 
 def value(scores: dict[str, Node], name: str) -> float | None:
@@ -211,8 +213,8 @@ def test_an_error_without_a_published_baseline_is_not_divided() -> None:
     bare = release.model_copy(update={"property_tasks": {"neb": facts}})
     bands = result(A, TASKS["bands"], METRICS["bands"])
     judged = Judged(replace(SUITE, tasks=(TASKS["bands"],)), {(A.id, "bands"): bands}, lambda r: None, [])
-    by_model, _ = published_trees(judged, [A.id], bare, load_release())
-    assert value(by_model[A.id], "property_error") == 0.5
+    trees = PublishedScores(judged, bare, load_release()).trees(A.id)
+    assert value(trees, "property_error") == 0.5
 
 
 @pytest.mark.parametrize(("label_set", "divisor"), [("PBE", 2.0), ("ωB97M-V", 4.0), ("wb97m-v", 4.0), ("", 2.0)])
@@ -223,8 +225,8 @@ def test_the_label_set_chooses_among_published_baselines(label_set: str, divisor
     ours = release.model_copy(update={"force_field_tasks": {"ANI": facts}})
     ani = result(A, TASKS["ani"], METRICS["ani"], label_set=label_set)
     judged = Judged(replace(SUITE, tasks=(TASKS["ani"],)), {(A.id, "ani"): ani}, lambda r: None, [])
-    by_model, _ = published_trees(judged, [A.id], ours, load_release())
-    assert value(by_model[A.id], "force_field") == pytest.approx(0.5 * 0.05 / divisor + 0.5 * 0.5 / divisor)
+    trees = PublishedScores(judged, ours, load_release()).trees(A.id)
+    assert value(trees, "force_field") == pytest.approx(0.5 * 0.05 / divisor + 0.5 * 0.5 / divisor)
 
 
 def test_another_unit_than_the_published_one_is_refused() -> None:

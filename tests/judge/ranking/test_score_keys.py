@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.leaderboard import Leaderboard, Row
-from judge.ranking.load import read_board
+from judge.ranking.load import read_board, settled_stamps
 from judge.records.cache_file import CacheFile
 from judge.records.items_file import items_path, pack_items, result_path
 from judge.records.records import Result
@@ -52,7 +53,10 @@ def save_with_items(store: LocalStore, model: Submission, results: list[Result])
 
 def board(store: LocalStore, cache: CacheFile | None = None) -> tuple[Leaderboard, list[str]]:
     problems: list[str] = []
-    return read_board(store, SUITE, problems.append, cache=cache), problems
+    kept = IntervalCache(cache, settled_stamps(store) if cache else {})
+    made = read_board(store, SUITE, problems.append, cache=kept)
+    kept.close()
+    return made, problems
 
 
 def scores(row: Row) -> str:
@@ -99,7 +103,7 @@ def test_scores_with_equal_keys_are_equal(store: LocalStore, tmp_path: Path, see
         assert problems == reported, what
         for one, other in zip(fresh.rows, kept.rows, strict=True):
             assert scores(one) == scores(other), what
-            computed = digest_of((other.scores, other.as_published))
+            computed = digest_of((dict(other.scores), dict(other.as_published)))
             assert made.setdefault(other.made_from or computed, computed) == computed, what
     assert len(made) > N_STEPS
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -45,6 +48,21 @@ def test_the_parent_draws_the_share_of_a_child_that_fails() -> None:
 
     assert drawn_in_parallel(only_in_the_parent, ITEMS) == draw(ITEMS)
     assert not children_left()
+
+
+KILLED = """
+import os, signal, time
+from judge.view.parallel import in_background
+with in_background(lambda: b"x" * 10_000_000):
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_parent_leaves_no_child() -> None:
+    """The output ends only when no process has it open."""
+    process = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, timeout=60, check=False)
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_an_error_shows_as_in_one_process() -> None:
