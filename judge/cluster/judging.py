@@ -107,6 +107,7 @@ class ClusterRun:
                     self._submit(slot, then)
                 for slot in [slot for slot in left if slot.future and slot.future.done()]:
                     outcome = self._outcome_of(slot)
+                    slot.future = None  # Dask runs a task again if the worker that holds its result is lost
                     self._reports += reports_in(outcome.summary)
                     if not outcome.lost or not self._again(slot, outcome):
                         left.remove(slot)
@@ -140,7 +141,7 @@ class ClusterRun:
         if slot.lost > MAX_LOST:
             self.say(f"! Worker {slot.number} was lost {slot.lost} times in a row, and is not started again")
             return False
-        slot.future, slot.due = None, now + FIRST_WAIT_S * (2 ** (slot.lost - 1) - 1)
+        slot.due = now + FIRST_WAIT_S * (2 ** (slot.lost - 1) - 1)
         self.say(f"! Worker {slot.number} was stopped or lost ({outcome.last_line}): another one goes on")
         return True
 
