@@ -108,9 +108,10 @@ class SlurmServer:
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                if (path / "comm").read_text().strip() == "slurmstepd":
-                    if any(Path(os.readlink(file)).is_relative_to(self.folder) for file in (path / "fd").iterdir()):
-                        found.append(int(path.name))
+                files = map(os.readlink, (path / "fd").iterdir())
+                is_step = (path / "comm").read_text().strip() == "slurmstepd"
+                if is_step and any(Path(file).is_relative_to(self.folder) for file in files):
+                    found.append(int(path.name))
         return found
 
     def _start(self) -> None:

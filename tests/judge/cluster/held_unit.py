@@ -1,4 +1,4 @@
-"""One unit that waits before its end until it was interrupted; each worker has a run directory of its own, as a host."""
+"""One unit that waits until it was interrupted. Each worker has a run directory of its own, as a host has."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def copies(world: ClusterWorld) -> list[str]:
 def check_it_went_on(world: ClusterWorld, alone: ClusterWorld) -> None:
     """Checks that a second worker did the rest alone, and that the result is that of a unit that nobody interrupted."""
     whole = n_calls(alone)
-    assert HELD_AT > 0.6 * whole
+    assert 0.6 * whole < HELD_AT < 0.9 * whole
     assert n_calls(world) <= whole + 0.2 * whole, "steps before the checkpoint were done again"
     check_as_alone(world, alone.digest_lines())
     assert [result.provenance.resumed for result in world.results()] == [True]
