@@ -29,6 +29,9 @@ signal.signal(signal.SIGINT, _ctrl_c)
 
 LOCAL, SLURM, SSH = "local", "slurm", "ssh"
 CONNECT_S = 30
+CLOSE_S = 60
+GONE_S = 1
+"""So long it is tried to close what belongs to a scheduler that does not answer."""
 IDLE_S = 300
 """A scheduler on another host ends when it has had nothing to do for this time: its maintainer is gone."""
 JOB_START_S = 120
@@ -48,6 +51,7 @@ class Engine:
     Args:
         jobs: how many `judge work` it runs at once.
         keep_up: called from time to time; it replaces workers that were lost.
+        is_gone: whether the process of its scheduler has ended for sure.
         words: what it is, for a person.
         hint: where to look if no worker comes.
     """
@@ -57,6 +61,7 @@ class Engine:
     keep_up: Callable[[], None]
     words: str
     hint: str
+    is_gone: Callable[[], bool] = lambda: False
 
 
 @contextmanager
@@ -98,7 +103,12 @@ def open_engine(where: str, settings: ClusterSettings, jobs: int | None, logs: P
             else:
                 words = "this machine" if where == LOCAL else f"{len(set(settings.hosts))} hosts by ssh"
                 yield Engine(
-                    client, jobs, lambda: _reopen(cluster, jobs), f"{words}, {jobs} workers", "see its dashboard"
+                    client,
+                    jobs,
+                    lambda: _reopen(cluster, jobs),
+                    f"{words}, {jobs} workers",
+                    "see its dashboard",
+                    lambda: _is_gone(cluster),
                 )
 
 
@@ -123,7 +133,7 @@ def _started(where: str, settings: ClusterSettings, security: Security | None, j
             yield cluster
         finally:
             with suppress(Exception):  # its scheduler may be gone
-                cluster.close(timeout=60)
+                cluster.close(timeout=GONE_S if _is_gone(cluster) else CLOSE_S)
 
 
 @contextmanager
@@ -137,7 +147,7 @@ def _connected(where: str, cluster: SpecCluster | str, security: Security | None
         yield client
     finally:
         with suppress(Exception):  # its scheduler may be gone
-            client.close(timeout=10)
+            client.close(timeout=10 if client.status == "running" else GONE_S)
 
 
 def _security(where: str, settings: ClusterSettings) -> Security | None:
@@ -164,6 +174,11 @@ def _security(where: str, settings: ClusterSettings) -> Security | None:
         f"--cluster {where}: whoever reaches a Dask scheduler can run programs as you: set tls_ca_file, tls_cert and "
         "tls_key in [cluster], or tls = false on a network of your own (docs/cluster.md)"
     )
+
+
+def _is_gone(cluster: SpecCluster) -> bool:
+    """Whether the process of its scheduler, which was started by ssh, has ended."""
+    return isinstance(cluster.scheduler, ssh.Scheduler) and cluster.scheduler.proc.returncode is not None
 
 
 def _reopen(cluster: SpecCluster, jobs: int) -> None:

@@ -102,7 +102,9 @@ class ClusterRun:
             left, outcomes = list(slots), []
             while left:
                 time.sleep(POLL_S)
-                self._watch()
+                if not self._answers():
+                    continue
+                self._keep_up()
                 for slot in [slot for slot in left if slot.future is None and time.monotonic() >= slot.due]:
                     self._submit(slot, then)
                 for slot in [slot for slot in left if slot.future and slot.future.done()]:
@@ -158,23 +160,28 @@ class ClusterRun:
         slot.begun = time.monotonic()
         slot.future = self.engine.client.submit(work, order.model_dump_json(), key=key, pure=False)
 
-    def _watch(self) -> None:
-        """Replaces lost Dask workers, and says so if none comes.
+    def _answers(self) -> bool:
+        """Whether the scheduler answers. While it does not, all tasks look as if they were lost.
 
         Raises:
             ClusterFault: the scheduler is gone.
         """
-        client, now = self.engine.client, time.monotonic()
-        if client.status == "running":
+        status, now = self.engine.client.status, time.monotonic()
+        if status == "running":
             self._seen = now
-        elif client.status == "closed" or now - self._seen > SCHEDULER_GONE_S:
+        elif status == "closed" or self.engine.is_gone() or now - self._seen > SCHEDULER_GONE_S:
             raise ClusterFault("the Dask scheduler is gone; what was judged is kept: run the same command again")
+        return status == "running"
+
+    def _keep_up(self) -> None:
+        """Replaces lost Dask workers, and says so if none comes."""
+        now = time.monotonic()
         if now - self._kept_up < KEEP_UP_S:
             return
         self._kept_up = now
-        with suppress(OSError, TimeoutError):  # the scheduler is being lost: see above
+        with suppress(OSError, TimeoutError):  # the scheduler is being lost
             self.engine.keep_up()
-            if client.scheduler_info(n_workers=-1)["workers"]:
+            if self.engine.client.scheduler_info(n_workers=-1).get("workers"):
                 self._last_worker = now
         if now - self._last_worker > NO_WORKER_S:
             self._last_worker = now
@@ -188,6 +195,8 @@ class ClusterRun:
     def _stop(self, slots: Sequence[_Slot]) -> None:
         """Ends all processes of this run in good order."""
         client, until = self.engine.client, time.monotonic() + STOP_S
+        if client.status != "running":
+            return  # they end by themselves
         with suppress(Exception):  # the cluster may be gone
             client.cancel([slot.future for slot in slots if slot.future is not None])
             while any(int(count) for count in client.run(stop, self.name, on_error="ignore").values()):
