@@ -180,7 +180,8 @@ class ClusterRun:
             return
         self._kept_up = now
         with suppress(OSError, TimeoutError):  # the scheduler is being lost
-            self.engine.keep_up()
+            if line := self.engine.keep_up():
+                self.say(line)
             if self.engine.client.scheduler_info(n_workers=-1).get("workers"):
                 self._last_worker = now
         if now - self._last_worker > NO_WORKER_S:

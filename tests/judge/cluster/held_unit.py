@@ -8,7 +8,7 @@ from typing import Any
 from judge.records.attempts import read_histories
 from judge.records.records import Claim
 from judge.records.results import read_record
-from tests.judge.cluster.cluster_world import QUICK_SUITE, WORK, ClusterWorld, MakeCluster, check_as_alone
+from tests.judge.cluster.cluster_world import QUICK_SUITE, ClusterWorld, MakeCluster, check_as_alone
 from tests.servers.server_process import wait_until
 from tests.world.commands import ROOT
 
@@ -66,7 +66,7 @@ def n_calls(world: ClusterWorld) -> int:
 def wait_until_held(world: ClusterWorld) -> int:
     """The worker, once its unit waits and the last state is in the store."""
     wait_until(lambda: n_calls(world) >= HELD_AT and bool(copies(world)), f"it is held; {world.output()}", 120)
-    (worker,) = world.processes(WORK)
+    (worker,) = world.named_workers()
     return worker
 
 

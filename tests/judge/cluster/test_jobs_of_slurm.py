@@ -37,6 +37,19 @@ def test_a_command_that_is_killed_with_its_scheduler(make: MakeCluster, slurm: S
     check_as_alone(world, alone)
 
 
+def test_a_job_that_ends_before_its_worker_comes(make: MakeCluster, slurm: SlurmServer, alone: list[str]) -> None:
+    """Another one is submitted."""
+    world = make("slurm", jobs=1, environment=slurm.environment, cluster=SLURM)
+    slurm.run("sbatch", "--cpus-per-task=2", "--mem=10M", "--output=/dev/null", "--wrap=sleep 600")
+    wait_until(lambda: bool(slurm.jobs()), "both processors are taken", 60)
+    command = world.launch()
+    wait_until(lambda: bool(slurm.jobs("PENDING")), "a job waits for a free processor", 60)
+    slurm.end_jobs()
+    assert world.ended(command).status == 0
+    assert "! 1 jobs ended before their worker came: see squeue, and the logs in" in world.output()
+    check_as_alone(world, alone)
+
+
 @pytest.mark.parametrize("how", ["scancel", pytest.param("time limit", marks=pytest.mark.soak)])
 def test_a_unit_of_a_job_that_ends_goes_on_in_another_job(make: MakeCluster, slurm: SlurmServer, how: str) -> None:
     """From its checkpoint. Slurm looks at time limits, which are of whole minutes, every half minute."""

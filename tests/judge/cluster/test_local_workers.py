@@ -63,7 +63,9 @@ def test_a_dask_worker_that_is_lost_after_its_work_is_not_asked_again(make: Make
     (world.root / "hold").touch()
     command = world.launch()
     worker = wait_until_held(world)
-    wait_until(lambda: "another judge works on it" in world.output() and world.processes(WORK) == [worker], "", 60)
+    wait_until(lambda: "another judge works on it" in world.output(), f"one is done; {world.output()}", 60)
+    wait_until(lambda: world.processes(WORK) == [worker], "it ends", 60)
+    time.sleep(2)  # for its result to be read
     dask_workers = world.processes("spawn_main")
     (idle,) = set(dask_workers) - {parent(worker)}
     os.kill(idle, signal.SIGKILL)
