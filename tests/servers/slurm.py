@@ -12,6 +12,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from tests.servers.server_process import ServerProcess, free_port, skip_unless_here, start_with_patience, wait_until
 
 START_S = 30
@@ -83,6 +85,8 @@ class SlurmServer:
     def start(self) -> None:
         """Starts it, and returns when its node takes jobs."""
         skip_unless_here(*PROGRAMS)
+        if os.getuid() != 0:
+            pytest.skip("Slurm's daemons need root")
         start_with_patience(self._start, self.stop)
 
     def end_jobs(self) -> None:
@@ -93,15 +97,14 @@ class SlurmServer:
 
     def stop(self) -> None:
         """Ends all jobs, and kills the daemons with what they started for jobs."""
-        try:
-            if len(self._processes) == 3:
+        if len(self._processes) == 3:
+            with suppress(AssertionError, subprocess.TimeoutExpired):  # it does not answer
                 self.end_jobs()
-        finally:
-            while self._processes:
-                self._processes.pop().kill()
-            for pid in self._steps():
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        while self._processes:
+            self._processes.pop().kill()
+        for pid in self._steps():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def _steps(self) -> list[int]:
         """The processes slurmstepd of this Slurm, which outlive its daemons: they hold its log open."""
