@@ -131,6 +131,8 @@ class JudgeSettings(Settings):
         allow_process: also judge submissions of the process driver (no isolation) without an option.
         beat_s: seconds between two signs of life of an attempt.
         dead_after_s: an attempt of another host is taken over if its sign of life has not changed for this time.
+        shard_structures: a larger task, of a kind that asks about each structure once, is cut into shards that several
+            workers can observe at once; 0: none is.
         engine_wait_s: how long to wait for a container engine that stops answering during a run.
         min_free_bytes: on each disk that is written to; with less space, nothing is started.
         log: file that every event is appended to, as a line of JSON.
@@ -171,6 +173,7 @@ class JudgeSettings(Settings):
     allow_process: bool = False
     beat_s: float = Field(5.0, gt=0)
     dead_after_s: float = Field(60.0, gt=0)
+    shard_structures: int = Field(20_000, ge=0)
     engine_wait_s: float = Field(60.0, ge=0)
     min_free_bytes: int = Field(1024**3, ge=0)
     log: Path = Path("var/log/judge.jsonl")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes lambench/base:latest, a small Debian with Python: from a registry if one can be reached, else by debootstrap.
+# Makes lambench/base:latest, a small Debian with Python: from a registry if one can be reached, else by mmdebstrap.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 IMAGE=lambench/base:latest
@@ -7,13 +7,13 @@ IMAGE=lambench/base:latest
 exec 8>"$CACHE/base.lock"
 flock 8
 packages=python3,python3-venv,ca-certificates,libgomp1 # libgomp1 is OpenMP, which many wheels need from the system
-tar=$CACHE/base-$(uname -m)-$(printf %s "$packages" | hash_of | cut -c1-8).tar
+tar=$CACHE/base-$(uname -m)-$(printf %s "$packages small" | hash_of | cut -c1-8).tar
 
 # The files of the image, from this machine's Debian mirror.
 make_archive() {
-    say "Base image: no registry can be reached; making one from this machine's Debian mirror (about a minute)"
-    [ "$(id -u)" = 0 ] || stop "debootstrap needs root; or name a local image: BASE_IMAGE=…"
-    command -v debootstrap >/dev/null || apt_install debootstrap || stop "cannot install debootstrap"
+    say "Base image: no registry can be reached; making one from this machine's Debian mirror (half a minute)"
+    [ "$(id -u)" = 0 ] || stop "mmdebstrap needs root here; or name a local image: BASE_IMAGE=…"
+    command -v mmdebstrap >/dev/null || apt_install mmdebstrap || stop "cannot install mmdebstrap"
     # The mirror that apt itself uses for this release's main component.
     # shellcheck source=/dev/null
     release=$(. /etc/os-release && echo "$VERSION_CODENAME")
@@ -21,12 +21,13 @@ make_archive() {
     mirror=$(apt-get indextargets --format '$(CREATED_BY) $(CODENAME) $(COMPONENT) $(REPO_URI)' |
         awk -v r="$release" '$1 == "Packages" && $2 == r && $3 == "main" {print $4; exit}')
     [ "$mirror" != "" ] || stop "apt knows no mirror of $release main; name an image instead: BASE_IMAGE=…"
-    root=$(mktemp -d "$CACHE/rootfs.XXXXXX")
-    trap 'rm -rf --one-file-system "$root" "$tar.new"' EXIT
-    quietly debootstrap --variant=minbase --include="$packages" "$release" "$root" "$mirror"
-    # A container without a network does not need apt's files, nor the mirror's address in them.
-    rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/*.log
-    tar -C "$root" --exclude=./dev/\* -cf "$tar.new" .
+    trap 'rm -f "$tar.new"' EXIT
+    local option small=() # as Debian's own small images
+    for option in path-exclude=/usr/share/{man,doc,locale}/\* path-include=/usr/share/doc/\*/copyright; do
+        small+=(--dpkgopt="$option")
+    done
+    quietly env TMPDIR="$CACHE" mmdebstrap --mode=root --format=tar --variant=minbase "${small[@]}" \
+        --include="$packages" "$release" "$tar.new" "$mirror"
     mv "$tar.new" "$tar"
 }
 

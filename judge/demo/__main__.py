@@ -27,7 +27,6 @@ def main(verb: str, *arguments: str) -> None:
     images = ExampleImages(client, find_base(client, None, _say), _say)
     for name in arguments:
         images.build(name)
-    images.prune()
 
 
 def _say(text: str) -> None:

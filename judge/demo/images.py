@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tarfile
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -17,13 +17,13 @@ import requests
 from judge.data.folder_lock import lock_of
 from judge.demo.cache import cache_folder
 from judge.demo.examples import BASE, EXAMPLES, requirements_of
+from judge.demo.wheel_server import WheelServer
 from judge.demo.wheels import PYTHON, wheels_of
 from sandbox.verdict import FaultCause, JudgeFault
 
 LOCAL_BASE = "lambench/base:latest"
 PUBLIC_BASE = f"python:{PYTHON}-slim"
 INPUTS = "org.lambench.inputs"
-STAGE = "org.lambench.stage=build"
 BUILD_TIMEOUT_S = 900
 LOG_LINES = 12
 _VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
@@ -72,6 +72,7 @@ class ExampleImages:
     base: str
     say: Callable[[str], None]
     _python: str = field(default="", init=False)
+    _offered: Callable[[Sequence[Path]], str] | None = field(default=None, init=False)
 
     def build(self, name: str) -> str:
         """The reference `lambench/NAME:latest` of an example, after it and its base are built.
@@ -88,21 +89,25 @@ class ExampleImages:
             raise JudgeFault(FaultCause.DOCKER, f"cannot build lambench/{name}: {error}") from error
         return _reference(name)
 
-    def prune(self) -> None:
-        """Removes build stages that no image needs any more."""
-        self.client.images.prune(filters={"label": [STAGE], "dangling": True})
-
     def _built(self, name: str, arguments: Mapping[str, str]) -> str:
         """The ID of the image of one folder. It depends on the folder, the wheels and `arguments` alone."""
         files = {path.name: path for path in sorted((EXAMPLES / name).iterdir()) if path.is_file()}
-        wheels = wheels_of(requirements_of(name)) if self._fits() else None
-        packages = {f"wheels/{path.name}": path for path in sorted(wheels.glob("*.whl"))} if wheels else {}
-        inputs = _hash_of(files, packages, arguments)
+        wheels = sorted(wheels_of(requirements_of(name)).glob("*.whl")) if self._fits() else []
+        inputs = _hash_of(files, [path.name for path in wheels], arguments)
         reference = _reference(name)
         if not self._has(reference, inputs):
             self.say(f"Building {reference.removesuffix(':latest')}")
-            self._run(reference, files | packages, arguments, inputs)
+            self._run(reference, files, {**arguments, **self._addresses(wheels)}, inputs)
         return str(self.client.images.get(reference).id)
+
+    def _addresses(self, wheels: Sequence[Path]) -> dict[str, str]:
+        """The build arguments that name pages of wheels; none if a build cannot reach this process."""
+        if not wheels or not _is_here(self.client):
+            return {}
+        if self._offered is None:
+            self._offered = WheelServer().address
+        torch = [path for path in wheels if path.name.startswith("torch-")]
+        return {"WHEELS": self._offered(wheels)} | ({"TORCH_WHEELS": self._offered(torch)} if torch else {})
 
     def _fits(self) -> bool:
         """Whether the base has the Python that wheels are downloaded for; else pip downloads them during the build."""
@@ -129,6 +134,7 @@ class ExampleImages:
                 decode=True,
                 labels={INPUTS: inputs},
                 buildargs=dict(arguments),
+                network_mode="host" if "WHEELS" in arguments else None,
             )
             lines: list[str] = []
             for event in events:
@@ -149,11 +155,18 @@ def write_context(context: IO[bytes], files: Mapping[str, Path]) -> None:
     context.seek(0)
 
 
-def _hash_of(files: Mapping[str, Path], packages: Mapping[str, Path], arguments: Mapping[str, str]) -> str:
+def _is_here(client: docker.DockerClient) -> bool:
+    """Whether the engine's host network is that of this process."""
+    info = client.info()
+    elsewhere = info.get("OperatingSystem") == "Docker Desktop" or "name=rootless" in info.get("SecurityOptions", ())
+    return client.api.base_url.startswith("http+docker://") and not elsewhere
+
+
+def _hash_of(files: Mapping[str, Path], wheels: Sequence[str], arguments: Mapping[str, str]) -> str:
     digest = hashlib.sha256()
     for name, path in files.items():
         digest.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\0".encode())
-    digest.update("\0".join([*packages, *(f"{key}={value}" for key, value in arguments.items())]).encode())
+    digest.update("\0".join([*wheels, *(f"{key}={value}" for key, value in arguments.items())]).encode())
     return digest.hexdigest()
 
 

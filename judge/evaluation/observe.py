@@ -35,6 +35,7 @@ from tasks.datasets.dataset import Structures, load_structures
 from tasks.kind import HostTooNoisy, Observation, Rechecking, Watch
 from tasks.model.calculator import BatchCalculator
 from tasks.model.dispersion import DispersionCorrected, check_elements, d3_in_words, d3_parameters
+from tasks.observing.shards import observe_shard
 
 Progress = Callable[[int, int, str], None]
 
@@ -126,8 +127,7 @@ def observe_unit(
     prefix, run_dir = unit.prefix, target.driver.run_dir.root
     file = checkpoint_of(run_dir, prefix, unit.submission.id, target.origin.hardware)
     checkpoint = MovingCheckpoint(file, place.store, prefix, attempt.n)
-    # What a consistency check asks must be unknown also where the structures are public.
-    secret = order_secret(place.store) if structures.hidden or isinstance(unit.kind, Rechecking) else b""
+    secret = secret_of(unit, structures, place)
     session = _UnitSession(unit, target, target.image, structures, progress, checkpoint, place, secret)
     try:
         outcome = session.outcome()
@@ -147,6 +147,14 @@ def observe_unit(
         origin=target.origin,
     )
     return Observed(end, outcome.value, checkpoint)
+
+
+def secret_of(unit: Unit, structures: Structures, place: UnitStorage) -> bytes:
+    """The secret on which the questions depend; empty if everybody may know them.
+
+    What a consistency check asks must be unknown also where the structures are public.
+    """
+    return order_secret(place.store) if structures.hidden or isinstance(unit.kind, Rechecking) else b""
 
 
 @dataclass
@@ -204,15 +212,15 @@ class _UnitSession:
     def _observe(self, remote: RemoteCalculator) -> Observation:
         unit = self.unit
         watch = replace(self._watch(remote), checkpoint=self.checkpoint, resumed=self._mark_resumed)
+        model = self._model(remote)
         try:
-            observation = unit.kind.observe(self.structures, unit.parameters, self._model(remote), watch)
+            if unit.shard:
+                return observe_shard(unit.kind, self.structures, unit.parameters, model, watch, unit.shard)
+            observation = unit.kind.observe(self.structures, unit.parameters, model, watch)
         except _OUR_OWN:
             self.checkpoint.remove()  # it may have caused the error: the next try starts without it
             raise
-        d3 = unit.correction.d3
-        if d3 is None:
-            return observation
-        return replace(observation, notes={**observation.notes, "dispersion": d3_in_words(d3.functional, d3.damping)})
+        return with_correction_noted(unit, observation)
 
     def _mark_resumed(self) -> None:
         self.resumed = True
@@ -224,12 +232,20 @@ class _UnitSession:
     def _watch(self, remote: RemoteCalculator) -> Watch:
         return Watch(
             clock=time.monotonic,
-            deadline=_deadline(self.unit.limits.task_s),
+            deadline=time.monotonic() + allowed_s(self.unit),
             progress=self.progress,
             echo=remote.echo,
             failed_share=self.unit.task.failed_share,
             secret=self.secret,
         )
+
+
+def with_correction_noted(unit: Unit, observation: Observation) -> Observation:
+    """`observation` with a note of the dispersion that was added to its answers."""
+    d3 = unit.correction.d3
+    if d3 is None:
+        return observation
+    return replace(observation, notes={**observation.notes, "dispersion": d3_in_words(d3.functional, d3.damping)})
 
 
 def question_of(unit: Unit, target: ExecutionTarget) -> Question:
@@ -259,9 +275,10 @@ def _check_correction(unit: Unit, structures: Structures) -> None:
         check_elements(structures.frames)
 
 
-def _deadline(task_s: float) -> float:
-    """When a task should end by itself: shortly before the session is cut off [s, monotonic]."""
-    return time.monotonic() + task_s - min(30.0, 0.05 * task_s)
+def allowed_s(unit: Unit) -> float:
+    """The time after which a task should end by itself: shortly before the session is cut off [s]."""
+    task_s = unit.limits.task_s
+    return task_s - min(30.0, 0.05 * task_s)
 
 
 def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, origin: Origin) -> End:

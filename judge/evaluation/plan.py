@@ -6,12 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property, partial
+from math import ceil
 from typing import NamedTuple
 
 from judge.data.testset import TestSet
 from judge.evaluation.dispersion_policy import NOTHING_ADDED, Correction, correction_of
 from judge.records.attempts import History, unit_prefix
-from judge.records.content_keys import OpenHash, joined_key, observation_keys, result_keys, training_key, verdict_key
+from judge.records.content_keys import (
+    OpenHash,
+    joined_key,
+    observation_keys,
+    result_keys,
+    shard_key,
+    training_key,
+    verdict_key,
+)
 from judge.records.items_file import result_path
 from judge.records.records import End
 from sandbox.guest_archive import training_guest_version
@@ -20,7 +29,11 @@ from sandbox.verdict import Verdict
 from submissions.records import StatedLabelSet, Submission
 from tasks.kind import Kind, Parameters, ScoreFamily
 from tasks.learning.training import Learning, Training
+from tasks.observing.frames_observation import AsksEachStructure
+from tasks.observing.shards import Shard
 from tasks.suites.suite import Task
+
+MAX_SHARDS = 64
 
 
 @dataclass(frozen=True)
@@ -31,11 +44,14 @@ class Circumstances:
         guest: version of the guest.
         limits: of a container; the time limit of a task replaces `task_s`.
         hardware: class, for timings.
+        shard_structures: a task that asks about each structure once is cut into shards of at most so many structures;
+            0: no task is cut.
     """
 
     guest: str
     limits: Limits
     hardware: str
+    shard_structures: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,8 +67,10 @@ class Unit:
         correction: the dispersion that is added to the answers.
         round: of judging this unit; 0 for the first.
         labelled: units of the submission whose answers are compared with those of this timing.
-        training: that this unit is, as a part of another one; None: it is a whole task.
-        parts: the trainings that are joined in this unit, each a unit of its own; empty: the model is asked as it is.
+        training: that this unit is, as a part of another one.
+        shard: likewise, of the questions of another one.
+        parts: the trainings or the shards that are joined in this unit, each a unit of its own; empty: the model is
+            asked here, as it is.
     """
 
     submission: Submission
@@ -69,12 +87,24 @@ class Unit:
     round: int = 0
     labelled: tuple[Unit, ...] = field(default=(), repr=False, compare=False)
     training: Training | None = None
+    shard: Shard | None = None
     parts: tuple[Unit, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def name(self) -> str:
-        """That of the task, and of the training."""
-        return f"{self.task.name} {self.training.name}" if self.training else self.task.name
+        """That of the task, and of the training or shard."""
+        part = self.training or self.shard
+        return f"{self.task.name} {part.name}" if part else self.task.name
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of another unit, and has no result of its own."""
+        return self.training is not None or self.shard is not None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its questions are asked in shards."""
+        return any(part.shard for part in self.parts)
 
     @cached_property
     def prefix(self) -> str:
@@ -167,7 +197,21 @@ class TaskUnits:
             round=round,
         )
         trainings = self._trainings if submission.image.trainer else ()
-        return self._of_trainings(unit, alike.training_keys, trainings) if trainings else unit
+        return self._of_trainings(unit, alike.training_keys, trainings) if trainings else self._cut(unit)
+
+    def _cut(self, unit: Unit) -> Unit:
+        """`unit` with its shards as parts, if it is large. Its own key stays: the shards give the same answers."""
+        most = self.common.shard_structures
+        count = min(ceil(self.testset.n_structures / most), MAX_SHARDS) if most else 1
+        if count < 2 or not isinstance(self.kind, AsksEachStructure):
+            return unit
+        shards = [Shard(number, count) for number in range(1, count + 1)]
+        return replace(
+            unit,
+            parts=tuple(
+                replace(unit, shard=shard, observation_key=shard_key(unit.observation_key, shard)) for shard in shards
+            ),
+        )
 
     @cached_property
     def _trainings(self) -> Sequence[Training]:
@@ -234,7 +278,7 @@ def _labelled(testset: TestSet, label_set: str | None) -> str | None:
 def next_step(unit: Unit, history: History, has_result: Callable[[str], bool], retry_held: bool = False) -> Step:
     """The next step of `unit`, given its attempts."""
     end = history.end
-    if end is not None and unit.training:
+    if end is not None and unit.is_part:
         return Step.DONE
     if end is not None:
         path = result_path(unit.submission.id, unit.task.name, unit.result_key(end))

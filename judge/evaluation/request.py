@@ -144,7 +144,7 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
 def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu]) -> Circumstances:
     """The circumstances of all units that are judged now on this machine."""
     hardware = hardware_class(settings.limits.cpus, gpus[0].name if gpus else None)
-    return Circumstances(guest_version(), settings.limits, hardware)
+    return Circumstances(guest_version(), settings.limits, hardware, settings.shard_structures)
 
 
 def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
@@ -16,14 +16,15 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from judge.evaluation.budget import Budget
+from judge.evaluation.join_shards import decisive_ends, observe_joined, parts_left
 from judge.evaluation.judged_answers import waits_for
 from judge.evaluation.machine import Machine
 from judge.evaluation.measure import measure_unit
 from judge.evaluation.observe import ExecutionTarget, Observed, UnitStorage, fault_end, observe_unit
+from judge.evaluation.others_work import OthersWork
 from judge.evaluation.plan import Planned, Step, Unit, next_step
 from judge.evaluation.quarantine import MIN_SUBMISSIONS, Quarantine, bad_datasets, bad_gpus
-from judge.evaluation.train import join_trainings, observe_training, trainings_left
-from judge.evaluation.unit_order import taken, without_taken
+from judge.evaluation.train import join_trainings, observe_training
 from judge.evaluation.unit_report import Did, UnitReport, line_of
 from judge.records.attempts import (
     MAX_DEATHS,
@@ -35,6 +36,7 @@ from judge.records.attempts import (
     Life,
     claim,
     deaths,
+    is_claimed,
     read_history,
 )
 from judge.records.records import End, Origin, Result
@@ -47,7 +49,6 @@ from submissions.progress import Reporter
 WAIT_S = 0.5
 RETRY_S = 1.0
 T = TypeVar("T")
-LIST_AGAIN_S = 5.0  # the shortest time between two listings that look for units which others have taken
 
 
 class _Unstored(NamedTuple):
@@ -88,25 +89,29 @@ class Runner:
     command: str = "judge evaluate"
     worker: str = ""
     _units: dict[str, Unit] = field(default_factory=dict)
+    _wholes: dict[str, Unit] = field(default_factory=dict)  # by the prefixes of their shards
     _histories: dict[str, History] = field(default_factory=dict)
     _datasets: Mapping[str, Quarantine] = field(default_factory=dict)
     _gpus: Mapping[str, Quarantine] = field(default_factory=dict)
+    _met: set[str] = field(default_factory=set)  # prefixes of units that another worker claimed first
     _reports: list[UnitReport] = field(default_factory=list)
     _finishing: ThreadPoolExecutor = field(init=False)
+    _others: OthersWork = field(init=False)
     _pending: Future[UnitReport] | None = None
-    _listed: float = float("-inf")
     _stop_announced: bool = False
     _spoilt: dict[FaultCause, set[str]] = field(default_factory=dict)  # submissions, since the last verdict
 
     def run(self, plan: Sequence[Planned]) -> list[UnitReport]:
         """A report for each unit of `plan`; units that another judge has claimed come last."""
         self._units = {planned.unit.prefix: planned.unit for planned in plan}
+        self._wholes = {part.prefix: unit for unit in self._units.values() if unit.is_cut for part in unit.parts}
         self._histories = {planned.unit.prefix: planned.history for planned in plan}
         self._reports = []
         self._update_quarantine()
         self.machine.clear()
         remaining, waiting = deque(plan), deque[Planned]()
-        with ThreadPoolExecutor(1, "finish") as self._finishing:
+        with ThreadPoolExecutor(1, "finish") as self._finishing, ThreadPoolExecutor(1, "look") as looking:
+            self._others = OthersWork(self.place.store, self.worker, looking)
             while remaining:
                 planned = remaining.popleft()
                 report = self._attend(planned)
@@ -114,15 +119,16 @@ class Runner:
                     waiting.append(planned)
                 elif isinstance(report, UnitReport):
                     self._add(report)
-                if self.worker and not isinstance(report, Future):
-                    remaining = self._without_taken(remaining)
+                if not isinstance(report, Future):
+                    remaining = self._left(*self._others.after(planned, remaining))
             self._collect()
+            waiting = self._left(*self._others.now(waiting)) if waiting else waiting
             if waiting:
                 self.reporter.say(f"{len(waiting)} units are claimed by another judge: checking whether it is alive …")
             while waiting:
                 planned = waiting.popleft()
                 report = self._attend(planned)
-                if report is None or (self._may_still_come(report) and self._others_work()):
+                if report is None or (self._may_still_come(report) and self._others.goes_on()):
                     waiting.append(planned)
                     time.sleep(WAIT_S)
                 elif isinstance(report, UnitReport):
@@ -130,25 +136,14 @@ class Runner:
             self._collect()
         return self._reports
 
-    def _without_taken(self, remaining: deque[Planned]) -> deque[Planned]:
-        """The units that are left, those first that nobody has claimed; `remaining` if this was looked up just now."""
-        if not remaining or time.monotonic() - self._listed < LIST_AGAIN_S:
-            return remaining
-        store = self.place.store
-        known = taken(store.list("attempts/"), store.list("results/"))
-        left, judged = without_taken(remaining, known, self.worker)
-        self._listed = time.monotonic()
-        for planned in judged:
-            self._add(self._report(planned.unit, Did.NOTHING))
+    def _left(self, left: Iterable[Planned], judged: Iterable[Planned]) -> deque[Planned]:
+        """The units that are left, after a report for each that others have judged."""
+        self._reports += [self._report(planned.unit, Did.NOTHING) for planned in judged]
         return deque(left)
 
     def _may_still_come(self, report: UnitReport | Future[UnitReport]) -> bool:
         """Whether a unit waits for units that other workers may be about to judge."""
         return bool(self.worker) and isinstance(report, UnitReport) and report.did is Did.WAITS
-
-    def _others_work(self) -> bool:
-        known = taken(self.place.store.list("attempts/"), ())
-        return any(prefix not in known.ended for prefix in known.claimed)
 
     def _add(self, report: UnitReport) -> None:
         self._collect()  # the reports keep the order of the units
@@ -206,10 +201,10 @@ class Runner:
         except before the first one of all: a claim that somebody else has made meanwhile is refused by the store.
         """
         retry = self.retry_held
-        if self._is_timed(unit) or unit.labelled or unit.parts:
-            self._collect()  # nothing may disturb a timing, and what it needs must be there
+        if self._is_timed(unit) or unit.labelled or unit.parts or unit.shard:
+            self._collect()  # nothing may disturb a timing; what a unit needs, or makes needless, must be there
         for n_read in range(MAX_TRIES + 1):
-            if n_read or self._histories[unit.prefix].attempts:
+            if n_read or self._histories[unit.prefix].attempts or unit.prefix in self._met:
                 self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
             history = self._histories[unit.prefix]
             step = next_step(unit, history, self.place.store.exists, retry)
@@ -229,17 +224,26 @@ class Runner:
                     continue
             if unit.testset.name in self._datasets:
                 return self._quarantined(unit, self._datasets[unit.testset.name])
-            waits = waits_for(unit, self.place.store) or self._waits_for_trainings(unit)
+            if unit.shard and decisive_ends(self._wholes[unit.prefix], self.place.store):
+                return self._report(unit, Did.NOTHING)  # another shard has failed, which decides
+            waits = waits_for(unit, self.place.store) or self._waits_for_parts(unit)
             if waits:
                 return self._report(unit, Did.WAITS, sentence=waits)
             over = self.budget.refuses(unit.prefix) if self.budget else None
             if over:
                 return self._report(unit, Did.LEFT, sentence=over)
-            end = self._try(unit, history)
+            end = None if self._is_taken(unit, history) else self._try(unit, history)
             if isinstance(end, _Unstored) or (end is not None and end.verdict is not None):
                 return self._finish_meanwhile(unit, end)
+            if end is None and self.worker and unit.prefix not in self._met:
+                self._met.add(unit.prefix)  # another worker was faster: looked at when nothing else is left
+                return None
             retry = False
         return self._report(unit, Did.ELSEWHERE)
+
+    def _is_taken(self, unit: Unit, history: History) -> bool:
+        """Whether another worker has claimed a new unit. A store reads much faster than it refuses to write."""
+        return bool(self.worker) and not history.attempts and is_claimed(self.place.store, unit.prefix, 1)
 
     def _finish_meanwhile(self, unit: Unit, end: End | _Unstored) -> Future[UnitReport]:
         """The report about a unit that is stored and measured while the next one is observed. At most one is."""
@@ -258,12 +262,18 @@ class Runner:
                 end = end.observed.store(unit, self.place, end.claimed)
         return self._measure(unit, end, Did.OBSERVED)
 
-    def _waits_for_trainings(self, unit: Unit) -> str:
-        """Why a training, or a task of trainings, cannot be observed now; empty if it can."""
+    def _waits_for_parts(self, unit: Unit) -> str:
+        """Why a training, or a task of parts, cannot be observed now; empty if it can."""
         if unit.training and self.observe_only:
             return "a trainer learns from labels: judge it on a machine that has them, without --observe-only"
-        left = trainings_left(unit, self.place.store)
-        return f"{left} of its {len(unit.parts)} trainings have no end yet" if left else ""
+        if unit.is_cut and decisive_ends(unit, self.place.store):
+            return ""
+        left = parts_left(unit, self.place.store)
+        return (
+            f"{left} of its {len(unit.parts)} {'shards' if unit.is_cut else 'trainings'} have no end yet"
+            if left
+            else ""
+        )
 
     def _try(self, unit: Unit, history: History) -> End | _Unstored | None:
         """One attempt; None if another judge claimed it first.
@@ -303,6 +313,8 @@ class Runner:
                     target.driver.reap()  # the containers of the dead judge whose claim is taken over
                 if unit.training:
                     done: End | _Unstored = observe_training(unit, unit.training, target, self.place, claimed)
+                elif unit.is_cut:
+                    done = observe_joined(unit, self.place, claimed)
                 elif unit.parts:
                     done = join_trainings(unit, target, self.place, claimed)
                 else:
@@ -361,7 +373,7 @@ class Runner:
         self._datasets, self._gpus = datasets, gpus
 
     def _measure(self, unit: Unit, end: End, did: Did) -> UnitReport:
-        if unit.training:
+        if unit.is_part:
             return self._report(unit, did, verdict=end.verdict, sentence=end.sentence)
         if self.observe_only and end.observation is not None:
             return self._report(unit, Did.UNMEASURED, sentence="observed; to be measured on a machine with the labels")

@@ -121,11 +121,6 @@ def _fields(outcome: SessionOutcome[TrainedModel] | SessionOutcome[Observation])
     return {"verdict": outcome.verdict, "sentence": outcome.sentence, "phase": outcome.phase, "peaks": peaks}
 
 
-def trainings_left(unit: Unit, store: Store) -> int:
-    """How many trainings of `unit` have no end yet."""
-    return sum(read_history(store, part.prefix).end is None for part in unit.parts)
-
-
 def join_trainings(unit: Unit, target: ExecutionTarget, place: UnitStorage, attempt: ClaimedAttempt) -> End:
     """The end of a unit whose trainings have all ended: their answers as one observation."""
     answers = {part.training.name: _answers(part, place.store) for part in unit.parts if part.training}

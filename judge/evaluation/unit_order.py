@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -18,9 +18,9 @@ class Taken(NamedTuple):
         measured: (submission, task) with a result.
     """
 
-    claimed: Collection[str]
-    ended: Collection[str]
-    measured: Collection[tuple[str, str]]
+    claimed: frozenset[str]
+    ended: frozenset[str]
+    measured: frozenset[tuple[str, str]]
 
 
 def taken(attempts: Iterable[str], results: Iterable[str]) -> Taken:
@@ -32,7 +32,8 @@ def taken(attempts: Iterable[str], results: Iterable[str]) -> Taken:
         if name == "end.json":
             ended.add(f"{prefix}/")
     parts = (key.split("/") for key in results)
-    return Taken(claimed, ended, {(part[1], part[2]) for part in parts if len(part) > 3})
+    measured = frozenset((part[1], part[2]) for part in parts if len(part) > 3)
+    return Taken(frozenset(claimed), frozenset(ended), measured)
 
 
 def own_order(plan: Sequence[Planned], worker: str, is_here: Callable[[str], bool]) -> list[Planned]:
@@ -80,4 +81,4 @@ def _draw(worker: str, name: str) -> bytes:
 
 def _is_measured(planned: Planned, known: Taken) -> bool:
     unit = planned.unit
-    return unit.training is not None or (unit.submission.id, unit.task.name) in known.measured
+    return unit.is_part or (unit.submission.id, unit.task.name) in known.measured

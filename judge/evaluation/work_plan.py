@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -54,8 +54,11 @@ class WorkPlan:
 
     def work(self, planned: Planned) -> Work:
         """The work of the model in a unit; nothing if it is done, or waits for a person."""
-        asked = planned.step in (Step.OBSERVE, Step.OPEN) and not (planned.unit.parts or planned.unit.training)
-        return self.works[planned.unit.task.name] if asked else NOTHING
+        unit = planned.unit
+        if planned.step not in (Step.OBSERVE, Step.OPEN) or unit.parts or unit.training:
+            return NOTHING
+        work = self.works[unit.task.name]
+        return replace(work, times=work.times / unit.shard.count) if unit.shard else work
 
     def cost(self, planned: Planned) -> Cost:
         """The expected time of a unit; measuring alone counts as 0."""
@@ -63,7 +66,7 @@ class WorkPlan:
             return Cost(0.0)
         unit = planned.unit
         if unit.parts:
-            return Cost(0.0)  # its trainings are units, too
+            return Cost(0.0)  # its parts are units, too
         if unit.training:
             return training_cost(unit.training.wall_s, speed_of(unit.submission.preflight))
         n_sessions = 2 if isinstance(unit.kind, Rechecking) else 1
@@ -89,8 +92,7 @@ def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
         if request.rounds is not None:
             units = [unit for unit in units if task_of(unit) in request.rounds]
         facts = scope.cache.facts(dict.fromkeys(unit.submission.id for unit in units))
-        with_parts = [each for unit in units for each in (*unit.parts, unit)]
-        plan = _compared(data, scope, _plan_from_facts(facts.values(), with_parts, request.retry_held))
+        plan = _compared(data, scope, _plan_from_facts(facts.values(), units, request.retry_held))
     works = read_works(data, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
     return WorkPlan(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
@@ -134,9 +136,16 @@ def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here
 
 
 def _plan_from_facts(facts: Collection[SubmissionFacts], units: Sequence[Unit], retry_held: bool) -> list[Planned]:
-    """The next step of each of `units`, from the facts of all their submissions."""
+    """The next step of each of `units`, after those of its parts, from the facts of all their submissions."""
     histories = {prefix: history for each in facts for prefix, history in each.histories.items()}
-    return make_plan(units, histories, {r.key for each in facts for r in each.results}.__contains__, retry_held)
+
+    def parts(unit: Unit) -> Sequence[Unit]:
+        """Without shards of a unit that has an end: it may have been observed whole."""
+        known = histories.get(unit.prefix)
+        return () if unit.is_cut and known is not None and known.end else unit.parts
+
+    with_parts = [each for unit in units for each in (*parts(unit), unit)]
+    return make_plan(with_parts, histories, {r.key for each in facts for r in each.results}.__contains__, retry_held)
 
 
 def make_units(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS
@@ -57,12 +58,17 @@ def _ml_peg(frame: Frame) -> bytes:
     facts = load_facts()
     covers = Counter(benchmark.cover for benchmark in facts.benchmarks.values())
     titles = {name: kind.traits.title for name, kind in KINDS.items()}
+    named = sorted(facts.benchmarks.items())
+    whole = sorted((each for each in named if each[1].cover == "full"), key=lambda each: each[1].category)
+    by_category = groupby(whole, key=lambda each: each[1].category)
     return frame.draw(
         "ml-peg.html",
         "ml-peg.html",
         facts=facts,
+        measured=[(category, list(benchmarks)) for category, benchmarks in by_category],
+        others=[each for each in named if each[1].cover != "full"],
         covers=covers,
-        cover_words={"full": "measured", "part": "in part", "no": "not measured"},
+        cover_words={"part": "in part", "no": "not measured"},
         n_metrics=sum(len(benchmark.metrics) for benchmark in facts.benchmarks.values()),
         titles=titles,
     )

@@ -20,6 +20,7 @@ from tasks.datasets.card import D3
 from tasks.kind import Parameters
 from tasks.learning.training import Training
 from tasks.model.dispersion import DISPERSION_VERSION
+from tasks.observing.shards import Shard
 
 
 def hash_of(fields: Mapping[str, Any]) -> str:
@@ -131,6 +132,11 @@ def training_key(asked: str, training: Training, labels_sha256: str, guest: str)
         guest: version of the guest of trainings.
     """
     return hash_of({"asked": asked, "training": asdict(training), "labels": labels_sha256, "guest": guest})
+
+
+def shard_key(observation_key: str, shard: Shard) -> str:
+    """The key of the answers to one shard of a task's questions, from the key of the answers to all."""
+    return hash_of({"observation": observation_key, **asdict(shard)})
 
 
 def joined_key(observation_key: str, trainings: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ without interruption.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,8 @@ from tasks.structures.frames import Frames, hash_arrays
 from tasks.structures.predictions import Cause, FrameError, Predictions, Properties
 
 VERSION = "answers 1"
+Call = tuple[str, Predictions]
+"""The fingerprint of a question, and the answer."""
 # The answers beyond these are not kept: an interrupted run asks them again.
 MAX_BYTES = 256_000_000
 
@@ -43,7 +46,7 @@ class LoggedAnswers:
         self._checkpoint = RunCheckpoint(watch, version, structures.frames_sha256, parameters)
         self._keeps = watch.checkpoint is not None
         stored = self._checkpoint.stored
-        self._log = [] if stored is None else _unpacked(json.loads(bytes(stored["calls"])), stored)
+        self._log = [] if stored is None else unpacked_calls(stored)
         self._bytes = sum(_size(answer) for _, answer in self._log)
         self.n_kept = len(self._log)
         self._next = 0
@@ -61,7 +64,7 @@ class LoggedAnswers:
         """As `BatchCalculator.compute`. The model is asked from the first question on that has no kept answer."""
         if not self._keeps:
             return self._model.compute(frames, properties)
-        question = f"{hash_arrays(frames.arrays())} {' '.join(properties)}"
+        question = question_of(frames, properties)
         if self._next < len(self._log):
             asked, kept = self._log[self._next]
             if asked == question:
@@ -74,31 +77,39 @@ class LoggedAnswers:
         if self._bytes <= MAX_BYTES:
             self._log.append((question, answer))
             self._next = len(self._log)
-        self._checkpoint.keep_lazily(self._packed)  # of a full log, too: with the time that was used
+        self._checkpoint.keep_lazily(lambda: packed_calls(self._log))  # of a full log, too: with the time that was used
         return answer
 
-    def _packed(self) -> dict[str, NDArray[Any]]:
-        """The log as arrays: the answers one after another, and a description of each call as JSON."""
-        answers = [answer for _, answer in self._log]
-        calls = [
-            {
-                "question": question,
-                "frames": len(answer.energy),
-                **{n: None if (a := getattr(answer, n)) is None else len(a) for n in ("forces", "stress")},
-                "errors": {str(i): [int(e.cause), e.kind, e.text] for i, e in answer.errors.items()},
-            }
-            for question, answer in self._log
-        ]
-        joined = {
-            "energy": np.concatenate([np.zeros(0), *(answer.energy for answer in answers)]),
-            "failure": np.concatenate([np.zeros(0, np.int8), *(answer.failure for answer in answers)]),
-            "forces": np.concatenate([np.zeros((0, 3)), *(a.forces for a in answers if a.forces is not None)]),
-            "stress": np.concatenate([np.zeros((0, 6)), *(a.stress for a in answers if a.stress is not None)]),
+
+def question_of(frames: Frames, properties: Properties) -> str:
+    """A fingerprint of the question about the `properties` of `frames`."""
+    return f"{hash_arrays(frames.arrays())} {' '.join(properties)}"
+
+
+def packed_calls(log: Sequence[Call]) -> dict[str, NDArray[Any]]:
+    """A log as arrays: the answers one after another, and a description of each call as JSON."""
+    answers = [answer for _, answer in log]
+    calls = [
+        {
+            "question": question,
+            "frames": len(answer.energy),
+            **{n: None if (a := getattr(answer, n)) is None else len(a) for n in ("forces", "stress")},
+            "errors": {str(i): [int(e.cause), e.kind, e.text] for i, e in answer.errors.items()},
         }
-        return {**joined, "calls": np.frombuffer(json.dumps(calls).encode(), np.uint8)}
+        for question, answer in log
+    ]
+    joined = {
+        "energy": np.concatenate([np.zeros(0), *(answer.energy for answer in answers)]),
+        "failure": np.concatenate([np.zeros(0, np.int8), *(answer.failure for answer in answers)]),
+        "forces": np.concatenate([np.zeros((0, 3)), *(a.forces for a in answers if a.forces is not None)]),
+        "stress": np.concatenate([np.zeros((0, 6)), *(a.stress for a in answers if a.stress is not None)]),
+    }
+    return {**joined, "calls": np.frombuffer(json.dumps(calls).encode(), np.uint8)}
 
 
-def _unpacked(calls: list[dict[str, Any]], stored: Any) -> list[tuple[str, Predictions]]:
+def unpacked_calls(stored: Mapping[str, NDArray[Any]]) -> list[Call]:
+    """The log in arrays of `packed_calls`."""
+    calls = json.loads(bytes(stored["calls"]))
     log, at = [], dict.fromkeys(("energy", "failure", "forces", "stress"), 0)
 
     def next_rows(name: str, count: int | None) -> Any:

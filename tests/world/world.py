@@ -204,6 +204,21 @@ class World:
             retry_held=retry_held,
         )
 
+    def judged_apart(self, **environment: str) -> LocalStore:
+        """A store of its own in which the same submissions are judged by one process.
+
+        Args:
+            environment: settings that differ, as variables.
+        """
+        apart = self.root / "apart"
+        shutil.rmtree(apart, ignore_errors=True)
+        for folder in ("submissions", "secrets"):
+            if (self.root / "store" / folder).exists():
+                shutil.copytree(self.root / "store" / folder, apart / folder)
+        status, _, err = self.run("evaluate", "--all", LAMBENCH_STORE=str(apart), **environment)
+        assert status == 0, err
+        return LocalStore(apart)
+
     def results(self) -> list[Result]:
         """The current results."""
         ids = sorted({key.split("/")[1] for key in self.store.list("submissions/")})

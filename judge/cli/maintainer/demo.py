@@ -48,9 +48,7 @@ def run_demo(full: bool, base: str | None, driver: DriverName | None, as_json: b
         demo = _demonstrate(suite, base, driver)
         wall_s = time.monotonic() - begin
         say = Reporter(demo.console).say
-        say(f"Done in {duration(wall_s)}. Judging took {duration(demo.judging_s)}.")
-        say(f"{', '.join(REFERENCES)} has no rank. Other commands need these lines in judge.toml:")
-        for line in _settings(demo.workspace, suite):
+        for line in demo.last_lines(wall_s):
             say(line)
     if as_json:
         print_json(
@@ -96,12 +94,6 @@ def _workspace() -> Workspace:
     stated = settings.model_fields_set
     defaults = {"references": REFERENCES, "cold_start": "off"}
     return Workspace(settings.model_copy(update={k: v for k, v in defaults.items() if k not in stated}))
-
-
-def _settings(workspace: Workspace, suite: str) -> list[str]:
-    """The lines of judge.toml by which other commands make the same leaderboard."""
-    names = ", ".join(f'"{name}"' for name in workspace.settings.references)
-    return [f'suite = "{suite}"', f"references = [{names}]"]
 
 
 def _driver(say: Callable[[str], None]) -> DriverName:
@@ -196,6 +188,18 @@ class Demonstration:
             self._say(f"left out: {problem}")
         self.address = (folder / "index.html").as_uri()
         self._say(f"The leaderboard is {self.address}")
+
+    def last_lines(self, wall_s: float) -> list[str]:
+        """What it took, and the lines of judge.toml by which other commands make the same leaderboard."""
+        references = self.workspace.settings.references
+        names = ", ".join(f'"{name}"' for name in references)
+        return [
+            f"Done in {duration(wall_s)}. Judging took {duration(self.judging_s)}.",
+            f"{', '.join(references)} {'has' if len(references) == 1 else 'have'} no rank. "
+            "Other commands need these lines in judge.toml:",
+            f'suite = "{self.suite}"',
+            f"references = [{names}]",
+        ]
 
     def _sandbox(self) -> Driver:
         settings = self.workspace.settings

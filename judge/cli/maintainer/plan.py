@@ -38,6 +38,7 @@ class UnitHours(Record):
     Args:
         mlipaudit: the benchmarks of MLIPAudit that the task is part of.
         trainings: how many are left to be run; their time is that of the unit.
+        shards: how many are left to be observed; likewise.
         seconds: [s]; None if it is not known.
         limited: whether it will run into the time limit of its task.
     """
@@ -46,6 +47,7 @@ class UnitHours(Record):
     task: str
     mlipaudit: tuple[str, ...] = ()
     trainings: int = 0
+    shards: int = 0
     step: Step
     frames: float
     atoms: float
@@ -110,11 +112,11 @@ def forecast_of(work_plan: WorkPlan, workers: int = 1) -> Forecast:
     for _, group in groupby(work_plan.plan, key=lambda planned: planned.unit.submission.id):
         plan = list(group)
         costs = [work_plan.cost(planned) for planned in plan]
-        open_trainings = {p.unit.prefix: cost for p, cost in zip(plan, costs, strict=True) if _is_open_training(p)}
+        open_parts = {p.unit.prefix: (p, cost) for p, cost in zip(plan, costs, strict=True) if _is_open_part(p)}
         units += [
-            _unit_hours(work_plan, planned, cost, open_trainings)
+            _unit_hours(work_plan, planned, cost, open_parts)
             for planned, cost in zip(plan, costs, strict=True)
-            if planned.unit.training is None
+            if not planned.unit.is_part
         ]
         submissions.append(_submission_hours(plan[0].unit.submission, costs))
     return Forecast(
@@ -130,21 +132,26 @@ def forecast_of(work_plan: WorkPlan, workers: int = 1) -> Forecast:
     )
 
 
-def _is_open_training(planned: Planned) -> bool:
-    return planned.unit.training is not None and planned.step in (Step.OBSERVE, Step.OPEN)
+def _is_open_part(planned: Planned) -> bool:
+    return planned.unit.is_part and planned.step in (Step.OBSERVE, Step.OPEN)
 
 
-def _unit_hours(work_plan: WorkPlan, planned: Planned, cost: Cost, open_trainings: Mapping[str, Cost]) -> UnitHours:
-    """The estimate for one task; that of its trainings is part of it."""
-    work = work_plan.work(planned)
-    trainings = [open_trainings[part.prefix] for part in planned.unit.parts if part.prefix in open_trainings]
+def _unit_hours(
+    work_plan: WorkPlan, planned: Planned, cost: Cost, open_parts: Mapping[str, tuple[Planned, Cost]]
+) -> UnitHours:
+    """The estimate for one task; that of its trainings or shards is part of it."""
+    parts = [open_parts[part.prefix] for part in planned.unit.parts if part.prefix in open_parts]
+    work = sum((work_plan.work(part) for part, _ in parts), start=work_plan.work(planned))
+    n_shards = len(parts) if planned.unit.is_cut else 0
     if planned.unit.parts:
-        cost = Cost(total_of(trainings).seconds)
+        total = total_of(cost for _, cost in parts)
+        cost = Cost(None if total.unknown else total.seconds, total.limited > 0)
     return UnitHours(
         submission=planned.unit.submission.id,
         task=planned.unit.task.name,
         mlipaudit=planned.unit.task.mlipaudit,
-        trainings=len(trainings),
+        trainings=len(parts) - n_shards,
+        shards=n_shards,
         step=planned.step,
         frames=work.frames,
         atoms=work.atoms,
@@ -194,6 +201,7 @@ def _units_table(units: list[UnitHours]) -> Table:
         benchmarks = (", ".join(unit.mlipaudit),) if of_mlipaudit else ()
         sizes = (f"{unit.frames:,.0f}", f"{unit.atoms:,.0f}") if unit.frames else ("", "")
         to_do = f"{unit.trainings} trainings" if unit.trainings else unit.step
+        to_do = f"{unit.shards} shards" if unit.shards else to_do
         limit = " (limit)" if unit.limited else ""
         table.add_row(unit.submission, unit.task, *benchmarks, to_do, *sizes, _time(unit.seconds) + limit)
     return table

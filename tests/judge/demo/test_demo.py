@@ -6,16 +6,21 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
+import zipfile
 from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
+import requests
 from rich.console import Console
 
 from judge.cli.maintainer.demo import SUITE, Demonstration
 from judge.demo.cache import run_quietly
 from judge.demo.examples import BASE, EXAMPLES, MODELS, REFERENCES, card_of_example
 from judge.demo.images import ExampleImages, build_client, find_base, write_context
+from judge.demo.wheel_server import WheelServer
+from judge.demo.wheels import pip
 from sandbox.verdict import JudgeFault
 from submissions.card.file import read_card
 from tasks.kinds.registry import KINDS
@@ -68,6 +73,23 @@ def test_a_model_is_submitted_once_and_judged_and_the_page_is_there(world: World
     assert len(results) == len(load_suite(SUITE).tasks)
 
 
+def test_the_last_lines_make_other_commands_build_the_same_leaderboard(world: World) -> None:
+    demo = Demonstration(world.with_settings(references=REFERENCES).workspace, Console(quiet=True), SUITE, "process")
+    id = demo.submit("emt", f"{EXAMPLES / 'emt'}?python={sys.executable}")
+    assert id is not None
+    demo.judge([id])
+    took, why, *settings = demo.last_lines(300.0)
+    assert took.startswith("Done in 5 min 0 s. Judging took ")
+    assert why == "GFN2-xTB has no rank. Other commands need these lines in judge.toml:"
+    folder = world.settings.site_dir
+    names = {path.relative_to(folder) for path in folder.rglob("*.html")}
+    shutil.rmtree(folder)
+    world.with_settings(**tomllib.loads("\n".join(settings))).write_settings()
+    status, _, err = world.run("site", "build")
+    assert status == 0, err
+    assert {path.relative_to(folder) for path in folder.rglob("*.html")} == names
+
+
 def test_a_model_that_fails_its_preflight_is_left_out_and_named(world: World, tmp_path: Path) -> None:
     (tmp_path / "calculator.py").write_text("raise RuntimeError('no weights')\n")
     text = StringIO()
@@ -84,15 +106,31 @@ def test_anyone_may_read_the_files_of_an_image_whatever_the_umask_was(tmp_path: 
     path.write_text("x = 1\n")
     path.chmod(0o600)
     context = BytesIO()
-    write_context(context, {"calculator.py": path, "wheels/a.whl": path})
+    write_context(context, {"calculator.py": path, "model/a.txt": path})
     with tarfile.open(fileobj=context) as tar:
-        assert [(entry.name, entry.mode) for entry in tar] == [("calculator.py", 0o644), ("wheels/a.whl", 0o644)]
+        assert [(entry.name, entry.mode) for entry in tar] == [("calculator.py", 0o644), ("model/a.txt", 0o644)]
 
 
 def test_a_command_that_fails_is_one_line_with_a_remedy() -> None:
     code = "import sys; print('first'); sys.exit('last')"
     with pytest.raises(JudgeFault, match=r"do this: first \| last"):
         run_quietly([sys.executable, "-c", code], "do this")
+
+
+def test_pip_installs_from_a_page_of_wheels_alone(tmp_path: Path) -> None:
+    wheel = tmp_path / "a_model-1.0+cpu-py3-none-any.whl"  # a name as those of torch
+    info = "a_model-1.0+cpu.dist-info"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("a_model.py", "x = 1\n")
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: a-model\nVersion: 1.0+cpu\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: a\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+    address = WheelServer().address([wheel])
+    options = ["--no-index", "--find-links", address, "--target", str(tmp_path / "out"), "--no-cache-dir"]
+    run_quietly([*pip(), "install", "-q", *options, "a-model==1.0"], "it must be installed")
+    assert (tmp_path / "out" / "a_model.py").exists()
+    for other in (f"{address}pip.conf", f"{address}../{wheel.name}"):
+        assert requests.get(other, timeout=10).status_code == 404
 
 
 @pytest.mark.docker

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,7 @@ from judge.records.attempts import LEFT, Attempt, DeathWatch, Life, claim
 from judge.records.records import Claim
 from submissions.records import utc_now
 from tests.world.small_data import SLOW_EMT
-from tests.world.world import World, small_world
+from tests.world.world import World
 
 pytestmark = pytest.mark.takes(8)
 NAMES = ("one", "two", "three")
@@ -52,24 +51,7 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def undisturbed(folder: Path, seconds: float) -> list[str]:
-    """The digest's lines of the same submissions, judged by one process."""
-    world = small_world(folder)
-    world.write_settings()
-    for name in NAMES:
-        world.submit(name, SLOW_EMT.format(seconds=seconds))
-    assert world.run("evaluate", "--all")[0] == 0
-    return digest_lines(world.store)
-
-
-def answers(lines: list[str]) -> list[dict[str, Any]]:
-    """What was computed; the folder of a submission enters its ID and keys, so these are left out."""
-    kept = ("task", "dataset", "verdict", "n_items", "failures", "metrics")
-    stated = [json.loads(line) for line in lines]
-    return sorted(({key: each[key] for key in kept} for each in stated), key=str)
-
-
-def test_jobs_judge_each_unit_once_with_the_digest_of_one_process(world: World, tmp_path: Path) -> None:
+def test_jobs_judge_each_unit_once_with_the_digest_of_one_process(world: World) -> None:
     world.write_settings()
     for name in NAMES:
         world.submit(name, SLOW_EMT.format(seconds=0.02))
@@ -78,7 +60,7 @@ def test_jobs_judge_each_unit_once_with_the_digest_of_one_process(world: World, 
     assert isinstance(summary, dict)
     assert [unit["did"] for unit in summary["units"]] == ["observed"] * 6
     assert len(claims(world)) == 6
-    assert answers(digest_lines(world.store)) == answers(undisturbed(tmp_path / "w", 0.02))
+    assert digest_lines(world.store) == digest_lines(world.judged_apart())
     assert world.run_json("evaluate", "--all", "--jobs", "2")[1]["counts"] == {"nothing": 6}  # type: ignore[index]
 
 

@@ -76,13 +76,17 @@ class EmptyPart(NamedTuple):
 
 
 def lay_out_all(page: Page) -> None:
-    """Lays out every part of the page: a browser leaves out those that are far from the window."""
+    """Lays out every part of the page, and waits for figures that are drawn when they come into the window."""
     page.evaluate(
         """() => {
           for (const part of document.querySelectorAll("main *"))
             if (getComputedStyle(part).contentVisibility === "auto") part.style.contentVisibility = "visible";
         }"""
     )
+    for stage in page.locator(".stage").all():
+        if stage.is_visible():
+            stage.scroll_into_view_if_needed()
+            stage.locator("svg").first.wait_for(state="attached")
 
 
 def cut_texts(page: Page) -> list[str]:

@@ -33,7 +33,6 @@ TITLED = replace(
 )
 N_MODELS = 7
 CHOOSER = 48  # CSS pixels of the closed block above the table, if it is not there
-TABLES = ("index.html", "domains.html", "schemes.html", "firmness.html")
 SIZES = {(400, 800): 1, (768, 1024): 5, (1280, 800): 5}
 """How many models are whole on the first screen, by the size of the window."""
 
@@ -214,9 +213,9 @@ def laid_out(browser: Browser, url: str, width: int, scripts: bool = True) -> Pa
 
 
 def kinds_of_pages(folder: Path) -> list[str]:
-    """Each kind of page that has tables or sections of text."""
+    """One page of each kind."""
     some = [min((folder / kind).glob("*.html")).relative_to(folder).as_posix() for kind in ("submissions", "tasks")]
-    return [*TABLES, "compare.html", "how.html", "submit.html", *some]
+    return [*sorted(path.name for path in folder.glob("*.html")), *some]
 
 
 @pytest.mark.parametrize("scripts", [True, False])
