@@ -178,7 +178,8 @@ def _security(where: str, settings: ClusterSettings) -> Security | None:
 
 def _is_gone(cluster: SpecCluster) -> bool:
     """Whether the process of its scheduler, which was started by ssh, has ended."""
-    return isinstance(cluster.scheduler, ssh.Scheduler) and cluster.scheduler.proc.returncode is not None
+    process = getattr(cluster.scheduler, "proc", None)
+    return process is not None and process.returncode is not None
 
 
 @dataclass
