@@ -102,18 +102,23 @@ class SlurmServer:
                 self.end_jobs()
         while self._processes:
             self._processes.pop().kill()
-        for pid in self._steps():
+        for pid in self._left():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    def _steps(self) -> list[int]:
-        """The processes slurmstepd of this Slurm, which outlive its daemons: they hold its log open."""
+    def kill_controller(self) -> None:
+        """Kills slurmctld; the rest goes on."""
+        self._processes[1].kill()
+
+    def _left(self) -> list[int]:
+        """Processes that outlive the daemons: of jobs, and slurmstepd, which has no variables but holds a log open."""
         found = []
         for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                files = map(os.readlink, (path / "fd").iterdir())
+                is_of_job = f"SLURM_CONF={self._config}".encode() in (path / "environ").read_bytes().split(b"\0")
                 is_step = (path / "comm").read_text().strip() == "slurmstepd"
-                if is_step and any(Path(file).is_relative_to(self.folder) for file in files):
+                files = map(os.readlink, (path / "fd").iterdir())
+                if is_of_job or (is_step and any(Path(file).is_relative_to(self.folder) for file in files)):
                     found.append(int(path.name))
         return found
 
