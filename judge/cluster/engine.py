@@ -7,9 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,8 +30,13 @@ signal.signal(signal.SIGINT, _ctrl_c)
 
 LOCAL, SLURM, SSH = "local", "slurm", "ssh"
 CONNECT_S = 30
+CLOSE_S = 60
+GONE_S = 1
+"""So long it is tried to close what belongs to a scheduler that does not answer."""
 IDLE_S = 300
 """A scheduler on another host ends when it has had nothing to do for this time: its maintainer is gone."""
+AGAIN_S, MAX_AGAIN_S = 10.0, 600.0
+"""Between two submissions of jobs for those that ended before their worker came: this at first, and at most."""
 JOB_START_S = 120
 """A job of Slurm ends if its worker finds no scheduler within this time."""
 _CONFIG = {
@@ -47,16 +53,18 @@ class Engine:
 
     Args:
         jobs: how many `judge work` it runs at once.
-        keep_up: called from time to time; it replaces workers that were lost.
+        keep_up: called from time to time; it replaces workers that were lost. A line for a person, or an empty one.
+        is_gone: whether the process of its scheduler has ended for sure.
         words: what it is, for a person.
         hint: where to look if no worker comes.
     """
 
     client: Client
     jobs: int
-    keep_up: Callable[[], None]
+    keep_up: Callable[[], str]
     words: str
     hint: str
+    is_gone: Callable[[], bool] = lambda: False
 
 
 @contextmanager
@@ -80,9 +88,7 @@ def open_engine(where: str, settings: ClusterSettings, jobs: int | None, logs: P
                 n_threads = sum(
                     worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()
                 )
-                yield Engine(
-                    client, jobs or max(n_threads, 1), lambda: None, f"the scheduler {where}", "ask who runs it"
-                )
+                yield Engine(client, jobs or max(n_threads, 1), lambda: "", f"the scheduler {where}", "ask who runs it")
             return
         if where == SSH:
             jobs = jobs or len(settings.hosts)
@@ -92,13 +98,17 @@ def open_engine(where: str, settings: ClusterSettings, jobs: int | None, logs: P
             if where == SLURM:
                 # Each task is a worker for hours: as many jobs as tasks are left.
                 cluster.adapt(minimum_jobs=0, maximum_jobs=jobs, target_duration="1ms", interval="2s")
-                yield Engine(
-                    client, jobs, lambda: None, f"Slurm, at most {jobs} jobs", f"see squeue, and the logs in {logs}"
-                )
+                hint = f"see squeue, and the logs in {logs}"
+                yield Engine(client, jobs, _Jobs(cluster, hint).keep_up, f"Slurm, at most {jobs} jobs", hint)
             else:
                 words = "this machine" if where == LOCAL else f"{len(set(settings.hosts))} hosts by ssh"
                 yield Engine(
-                    client, jobs, lambda: _reopen(cluster, jobs), f"{words}, {jobs} workers", "see its dashboard"
+                    client,
+                    jobs,
+                    lambda: _reopen(cluster, jobs),
+                    f"{words}, {jobs} workers",
+                    "see its dashboard",
+                    lambda: _is_gone(cluster),
                 )
 
 
@@ -123,7 +133,7 @@ def _started(where: str, settings: ClusterSettings, security: Security | None, j
             yield cluster
         finally:
             with suppress(Exception):  # its scheduler may be gone
-                cluster.close(timeout=60)
+                cluster.close(timeout=GONE_S if _is_gone(cluster) else CLOSE_S)
 
 
 @contextmanager
@@ -137,7 +147,7 @@ def _connected(where: str, cluster: SpecCluster | str, security: Security | None
         yield client
     finally:
         with suppress(Exception):  # its scheduler may be gone
-            client.close(timeout=10)
+            client.close(timeout=10 if client.status == "running" else GONE_S)
 
 
 def _security(where: str, settings: ClusterSettings) -> Security | None:
@@ -166,7 +176,51 @@ def _security(where: str, settings: ClusterSettings) -> Security | None:
     )
 
 
-def _reopen(cluster: SpecCluster, jobs: int) -> None:
+def _is_gone(cluster: SpecCluster) -> bool:
+    """Whether the process of its scheduler, which was started by ssh, has ended."""
+    process = getattr(cluster.scheduler, "proc", None)
+    return process is not None and process.returncode is not None
+
+
+@dataclass
+class _Jobs:
+    """Jobs of Slurm that ended before their worker came (a cancelled one, a broken node), which Dask waits for.
+
+    Args:
+        hint: where to look for the cause.
+    """
+
+    cluster: SLURMCluster
+    hint: str
+    _came: set[str] = field(default_factory=set)
+    _due: float = 0.0
+    _wait_s: float = 0.0
+
+    def keep_up(self) -> str:
+        """Forgets them, so that others are submitted: later and later, until a worker comes. Says how many."""
+        came = {worker["name"] for worker in self.cluster.scheduler_info["workers"].values()}
+        if came - self._came:
+            self._wait_s = 0.0
+        self._came |= came
+        listed = subprocess.run(
+            ["squeue", "--me", "--noheader", "--format=%A"], capture_output=True, text=True, check=False
+        )
+        now, jobs, queue = time.monotonic(), dict(self.cluster.workers), listed.stdout.split()
+        ended = [name for name, job in jobs.items() if name not in came and job.job_id and job.job_id not in queue]
+        if listed.returncode or not ended or now < self._due:
+            return ""
+        self._wait_s = min(2 * self._wait_s + AGAIN_S, MAX_AGAIN_S)
+        self._due = now + self._wait_s
+
+        async def forget() -> None:
+            for name in ended:
+                self.cluster.workers.pop(name, None)
+
+        self.cluster.sync(forget)
+        return f"! {len(ended)} jobs ended before their worker came: {self.hint}"
+
+
+def _reopen(cluster: SpecCluster, jobs: int) -> str:
     """Starts workers that were lost, and those that could not be started before."""
 
     async def forget_failed() -> None:
@@ -176,6 +230,7 @@ def _reopen(cluster: SpecCluster, jobs: int) -> None:
 
     cluster.sync(forget_failed)
     cluster.scale(jobs)
+    return ""
 
 
 def _local(settings: ClusterSettings, security: Security | None, jobs: int) -> LocalCluster:

@@ -102,11 +102,14 @@ class ClusterRun:
             left, outcomes = list(slots), []
             while left:
                 time.sleep(POLL_S)
-                self._watch()
+                if not self._answers():
+                    continue
+                self._keep_up()
                 for slot in [slot for slot in left if slot.future is None and time.monotonic() >= slot.due]:
                     self._submit(slot, then)
                 for slot in [slot for slot in left if slot.future and slot.future.done()]:
                     outcome = self._outcome_of(slot)
+                    slot.future = None  # Dask runs a task again if the worker that holds its result is lost
                     self._reports += reports_in(outcome.summary)
                     if not outcome.lost or not self._again(slot, outcome):
                         left.remove(slot)
@@ -140,7 +143,7 @@ class ClusterRun:
         if slot.lost > MAX_LOST:
             self.say(f"! Worker {slot.number} was lost {slot.lost} times in a row, and is not started again")
             return False
-        slot.future, slot.due = None, now + FIRST_WAIT_S * (2 ** (slot.lost - 1) - 1)
+        slot.due = now + FIRST_WAIT_S * (2 ** (slot.lost - 1) - 1)
         self.say(f"! Worker {slot.number} was stopped or lost ({outcome.last_line}): another one goes on")
         return True
 
@@ -157,23 +160,29 @@ class ClusterRun:
         slot.begun = time.monotonic()
         slot.future = self.engine.client.submit(work, order.model_dump_json(), key=key, pure=False)
 
-    def _watch(self) -> None:
-        """Replaces lost Dask workers, and says so if none comes.
+    def _answers(self) -> bool:
+        """Whether the scheduler answers. While it does not, all tasks look as if they were lost.
 
         Raises:
             ClusterFault: the scheduler is gone.
         """
-        client, now = self.engine.client, time.monotonic()
-        if client.status == "running":
+        status, now = self.engine.client.status, time.monotonic()
+        if status == "running":
             self._seen = now
-        elif client.status == "closed" or now - self._seen > SCHEDULER_GONE_S:
+        elif status == "closed" or self.engine.is_gone() or now - self._seen > SCHEDULER_GONE_S:
             raise ClusterFault("the Dask scheduler is gone; what was judged is kept: run the same command again")
+        return status == "running"
+
+    def _keep_up(self) -> None:
+        """Replaces lost Dask workers, and says so if none comes."""
+        now = time.monotonic()
         if now - self._kept_up < KEEP_UP_S:
             return
         self._kept_up = now
-        with suppress(OSError, TimeoutError):  # the scheduler is being lost: see above
-            self.engine.keep_up()
-            if client.scheduler_info(n_workers=-1)["workers"]:
+        with suppress(OSError, TimeoutError):  # the scheduler is being lost
+            if line := self.engine.keep_up():
+                self.say(line)
+            if self.engine.client.scheduler_info(n_workers=-1).get("workers"):
                 self._last_worker = now
         if now - self._last_worker > NO_WORKER_S:
             self._last_worker = now
@@ -187,6 +196,8 @@ class ClusterRun:
     def _stop(self, slots: Sequence[_Slot]) -> None:
         """Ends all processes of this run in good order."""
         client, until = self.engine.client, time.monotonic() + STOP_S
+        if client.status != "running":
+            return  # they end by themselves
         with suppress(Exception):  # the cluster may be gone
             client.cancel([slot.future for slot in slots if slot.future is not None])
             while any(int(count) for count in client.run(stop, self.name, on_error="ignore").values()):

@@ -71,7 +71,7 @@ def is_there(data: Path, dataset: str) -> bool:
 
 
 def build_quickstart(data: Path, tasks: Sequence[Task], reporter: Reporter) -> None:
-    """Builds the judge's own data sets among those of `tasks`, if they do not exist yet."""
+    """Builds the judge's own data sets among those of `tasks`, if they do not exist yet. Several workers may do so."""
     absent = [name for name in dict.fromkeys(task.dataset for task in tasks) if not is_there(data, name)]
     if not absent:
         return
@@ -80,7 +80,13 @@ def build_quickstart(data: Path, tasks: Sequence[Task], reporter: Reporter) -> N
     if missing:
         reporter.say(f"Building {', '.join(missing)} in {data} …")
     for name in missing:
-        save_dataset(builders[name](), data)
+        if is_there(data, name):
+            continue
+        try:
+            save_dataset(builders[name](), data)
+        except DatasetError:
+            if not is_there(data, name):  # else another worker was faster
+                raise
 
 
 def own_datasets() -> frozenset[str]:

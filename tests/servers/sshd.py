@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.server_process import ServerProcess, answers, free_port, skip_unless_here, start_with_patience
+from tests.world.commands import ROOT
 
 START_S = 20
 # Accounts of its own, in a mount namespace: the machine need not have the user sshd.
@@ -65,8 +66,8 @@ class SshServer:
     def start(self) -> None:
         """Starts it, and returns when it answers."""
         skip_unless_here("sshd", "ssh-keygen", "unshare")
-        if os.getuid() != 0:
-            pytest.skip("sshd with accounts of its own needs root")
+        if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+            pytest.skip("sshd with accounts of its own needs root, who may unshare mounts")
         start_with_patience(self._start, self.stop)
 
     def stop(self) -> None:
@@ -112,7 +113,7 @@ class SshServer:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # its privileges are separated there
         # A test session knows its processes by this variable, and ends them.
         variables = f"LAMBENCH_TEST_SESSION={os.environ['LAMBENCH_TEST_SESSION']} TMPDIR={tempfile.gettempdir()}"
-        variables += f" LAMBENCH_SSHD={self.folder}"
+        variables += f" LAMBENCH_SSHD={self.folder} PYTHONPATH={ROOT}"
         variables += "".join(f" {name}=1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"))
         (self.folder / "sshd_config").write_text(CONFIG.format(port=self.port, folder=self.folder, variables=variables))
         (self.folder / "passwd").write_text(ACCOUNTS)

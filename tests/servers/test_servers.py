@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from pathlib import Path
+
 import botocore.exceptions
 import pytest
 import requests
 
 from tests.servers.registry import RegistryServer
 from tests.servers.rgw import RgwServer
+from tests.servers.server_process import wait_until
+from tests.servers.slurm import SlurmServer
 
 
 def test_a_public_bucket_is_read_but_not_listed(rgw: RgwServer) -> None:
@@ -52,3 +58,29 @@ def test_the_private_registry_asks_for_its_password(registry: RegistryServer, pr
     assert requests.get(address, timeout=10).status_code == 401
     assert requests.get(address, auth=(user, "a guess"), timeout=10).status_code == 401
     assert requests.get(address, auth=(user, private_registry.password), timeout=10).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", [True, False])
+def test_nothing_of_slurm_is_left_when_it_stops(tmp_path: Path, answers: bool) -> None:
+    """Also of a job that ignores SIGTERM, and where its controller is gone."""
+    server = SlurmServer(tmp_path)
+    server.start()
+    mark = f"{tmp_path}/out"
+    server.run("sbatch", "--mem=10M", f"--output={mark}", f"--wrap=trap '' TERM; echo; sleep 600; : {mark}")
+    wait_until(Path(mark).exists, "the job runs", 60)
+    if not answers:
+        server.kill_controller()
+    server.stop()
+    wait_until(lambda: not processes_with(str(tmp_path)), f"they end: {processes_with(str(tmp_path))}", 5)
+
+
+def processes_with(word: str) -> list[str]:
+    """The command lines, and names of open files, of all processes but this one that contain `word`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            files = [os.readlink(file) for file in (path / "fd").iterdir()]
+            words = [(path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"), *files]
+            found += [each for each in words if word in each and int(path.name) != os.getpid()]
+    return found

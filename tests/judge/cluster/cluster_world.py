@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,14 +19,38 @@ from distributed import Security
 from judge.records.probe_secret import KEY as ORDER_SECRET
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
-from tests.judge.evaluation.kills.kill_world import At, Ended, KillWorld
+from tests.judge.evaluation.kills.kill_world import At, Ended, KillWorld, guests
 from tests.servers.server_process import wait_until
 from tests.servers.sshd import SshServer
 from tests.world.commands import ROOT
 from tests.world.small_data import SLOW_EMT
 
 NAMES = ("one", "two", "three")
-JOBS = 2
+QUICK_NAMES = ("one", "two")
+QUICK_SUITE = """name = "small"
+version = "1"
+title = "Judged on a cluster"
+[[tasks]]
+name = "copper"
+kind = "labelled_frames"
+dataset = "copper@1"
+domain = "Inorganic Materials"
+time_limit_s = 60
+[[tasks]]
+name = "drift"
+kind = "nve"
+dataset = "drift@1"
+domain = "Inorganic Materials"
+time_limit_s = 300
+[tasks.parameters]
+steps = 40
+sample_every = 2
+"""
+"""Of one second and of two, with `SLOW_EMT` and the default of `made_world`."""
+SLURM = {"interface": "lo", "memory": "500 MiB"}
+"""`[cluster]` for Slurm."""
+AGAIN = "another one goes on"
+WORK = "judge.cli.main work"
 START_S = 120
 MakeCluster = Callable[..., "ClusterWorld"]
 
@@ -35,6 +61,8 @@ class ClusterWorld(KillWorld):
 
     Args:
         where: `local`, `slurm`, `ssh`, an address; empty: this process alone, without Dask.
+        jobs: how many workers.
+        message_s: how long a model may take for an answer.
         environment: further variables of the command.
         cluster: the table of that name in `judge.toml`.
         bucket: `s3://BUCKET/PREFIX` of its store; empty: a folder.
@@ -42,6 +70,8 @@ class ClusterWorld(KillWorld):
     """
 
     where: str = "local"
+    jobs: int = 2
+    message_s: int = 30
     environment: dict[str, str] = field(default_factory=dict)
     cluster: dict[str, Any] = field(default_factory=dict)
     bucket: str = ""
@@ -51,6 +81,7 @@ class ClusterWorld(KillWorld):
     @property
     def stated_settings(self) -> dict[str, Any]:
         stated = {**super().stated_settings, **({"cluster": self.cluster} if self.cluster else {})}
+        stated["limits"]["message_s"] = self.message_s
         return {**stated, "store": self.bucket, "endpoint_url": self.endpoint} if self.bucket else stated
 
     @property
@@ -59,7 +90,7 @@ class ClusterWorld(KillWorld):
 
     def launch(self, *at: At, retry_held: bool = False) -> subprocess.Popen[str]:
         """The command, started."""
-        on_cluster = ["--cluster", self.where, "--jobs", str(JOBS)] if self.where else []
+        on_cluster = ["--cluster", self.where, "--jobs", str(self.jobs)] if self.where else []
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         command = subprocess.Popen(
             [sys.executable, "-m", "judge.cli.main", "evaluate", "--all", *on_cluster, *["--retry-held"] * retry_held],
@@ -106,11 +137,24 @@ class ClusterWorld(KillWorld):
         """The processes that were started in this world and have all these words in their command lines."""
         return [pid for pid, line in _command_lines(self.root) if all(word in line for word in words)]
 
+    def named_workers(self) -> set[int]:
+        """The processes that `judge status` names."""
+        status, state = self.run_json_here("status")
+        assert status == 0
+        return {int(unit["process"].split("/")[2]) for unit in state["running"]}
+
     def check_nothing_is_left(self) -> None:
         """Checks that, also, no worker and no scheduler is left."""
         super().check_nothing_is_left()
         if self.where:
-            wait_until(lambda: not self.processes("judge.cli.main work"), "no worker is left", 60)
+            wait_until(lambda: not self.processes(WORK), "no worker is left", 60)
+
+    def end(self) -> None:
+        """Kills all processes that a failed test left in this world."""
+        super().end()
+        for pid in [*self.processes(""), *guests(self.root / "run")]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _command_lines(root: Path) -> Iterator[tuple[int, str]]:
@@ -122,18 +166,39 @@ def _command_lines(root: Path) -> Iterator[tuple[int, str]]:
 
 
 @contextmanager
-def made_world(where: str, *, seconds: float = 0.02, **settings: Any) -> Iterator[ClusterWorld]:
-    """A world with three submissions that take so many seconds for each structure."""
+def made_world(
+    where: str, *, names: Sequence[str] = QUICK_NAMES, code: str = SLOW_EMT.format(seconds=0.02), **settings: Any
+) -> Iterator[ClusterWorld]:
+    """A world with submissions of these names and this code."""
     with TemporaryDirectory(prefix="lj") as folder:
-        world = ClusterWorld(Path(folder), where=where, **settings)
+        world = ClusterWorld(Path(folder), where=where, **{"suite": QUICK_SUITE, **settings})
         world.prepare()
         world.store.put(ORDER_SECRET, bytes(32))
-        for name in NAMES:
-            world.submit(name, SLOW_EMT.format(seconds=seconds))
+        for name in names:
+            world.submit(name, code)
         try:
             yield world
         finally:
             world.end()
+
+
+def check_as_alone(world: ClusterWorld, alone: Sequence[str]) -> None:
+    """Checks that all is judged, with the digest of one process, and that nothing is lost, doubled or left."""
+    assert world.digest_lines() == list(alone), world.output()
+    world.check()
+
+
+def kill_program(pids: Sequence[int], rng: random.Random) -> None:
+    """Kills one of these processes that is not the shell of another."""
+    programs = [pid for pid in pids if _name(pid) not in ("sh", "bash", "")]
+    with suppress(ProcessLookupError):
+        os.kill(rng.choice(sorted(programs)), signal.SIGKILL)
+
+
+def _name(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
 
 
 def ssh_settings(sshd: SshServer, folder: Path) -> dict[str, Any]:

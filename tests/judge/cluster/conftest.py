@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.judge.cluster.cluster_world import MakeCluster, made_world
+from tests.judge.cluster.cluster_world import NAMES, MakeCluster, made_world
+from tests.judge.evaluation.kills.kill_world import SUITE
 from tests.servers.slurm import SlurmServer
 from tests.servers.sshd import SshServer
 
 
 @pytest.fixture(scope="session")
-def slurm() -> Iterator[SlurmServer]:
+def one_slurm() -> Iterator[SlurmServer]:
     """A Slurm of one node that runs two jobs at once; where it is missing, the test is skipped by name."""
     server = SlurmServer(Path(tempfile.mkdtemp(prefix="slurm")))
     try:
@@ -23,6 +24,15 @@ def slurm() -> Iterator[SlurmServer]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture
+def slurm(one_slurm: SlurmServer) -> Iterator[SlurmServer]:
+    """The session's Slurm. It has no job."""
+    try:
+        yield one_slurm
+    finally:
+        one_slurm.end_jobs()
 
 
 @pytest.fixture
@@ -44,9 +54,18 @@ def make() -> Iterator[MakeCluster]:
 
 
 @pytest.fixture(scope="session")
-def undisturbed() -> list[str]:
-    """The digest's lines of the same world, judged by one process on one machine."""
+def alone() -> list[str]:
+    """The digest's lines of the quick world, judged by one process on one machine."""
     with made_world("") as world:
+        assert world.settle() == 1
+        world.check()
+        return world.digest_lines()
+
+
+@pytest.fixture(scope="session")
+def large_alone() -> list[str]:
+    """The same of the large world."""
+    with made_world("", names=NAMES, suite=SUITE) as world:
         assert world.settle() == 1
         world.check()
         return world.digest_lines()

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,8 +13,8 @@ import pytest
 
 from judge.cluster.engine import in_slurms_words, lifetime
 from judge.cluster.work_process import WorkOutcome
-from tests.judge.cluster.cluster_world import ClusterWorld, MakeCluster
-from tests.servers.server_process import ServerProcess, answers, free_port, wait_until
+from tests.judge.cluster.cluster_world import WORK, ClusterWorld
+from tests.servers.server_process import wait_until
 from tests.world.commands import ROOT
 from tests.world.world import World
 
@@ -110,48 +109,4 @@ subprocess.run([sys.executable, "-m", "judge.cluster.tied_work", str(os.getpid()
 
 
 def _workers_in(root: Path) -> list[int]:
-    return ClusterWorld(root).processes("judge.cli.main work")
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(400)
-def test_the_scheduler_of_a_site(make: MakeCluster, undisturbed: list[str], scheduler: str) -> None:
-    world = make(scheduler, cluster={"tls": False})
-    assert world.settle() == 1
-    assert world.digest_lines() == undisturbed
-    world.check()
-    assert answers(int(scheduler.rpartition(":")[2]))  # it is left as it was
-
-
-ENVIRONMENT = ("DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON={}", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
-
-
-@pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[str]:
-    """The address of a scheduler with a worker of two threads, on loopback."""
-    port, processes = free_port(), []
-    address = f"tcp://127.0.0.1:{port}"
-    dask = [sys.executable, "-m", "distributed.cli.dask_{}"]
-    scheduler = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    worker = [address, "--nthreads", "2", "--memory-limit", "0", "--no-dashboard"]
-    try:
-        for name, arguments in (("scheduler", scheduler), ("worker", worker)):
-            command = [*dask[:2], dask[2].format(name), *arguments]
-            processes.append(ServerProcess(["env", *ENVIRONMENT, *command], tmp_path / name))
-            processes[0].wait_until(lambda: answers(port), 60)
-        yield address
-    finally:
-        for process in processes:
-            process.kill()
-
-
-@pytest.mark.soak
-def test_ctrl_c_ends_all_workers_in_good_order(make: MakeCluster) -> None:
-    world = make("local")
-    command = world.launch()
-    world.wait_for_claims(2)
-    command.send_signal(signal.SIGTERM)
-    assert world.ended(command).status == 130
-    assert "To continue: judge evaluate --all --cluster local --jobs 2" in world.output()
-    assert not world.processes("")
-    assert not list((world.root / "run" / "sessions").iterdir())
+    return ClusterWorld(root).processes(WORK)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from judge.records.probe_secret import KEY as ORDER_SECRET
-from tests.judge.cluster.cluster_world import ClusterWorld, ssh_settings
+from tests.judge.cluster.cluster_world import SLURM, ClusterWorld, ssh_settings
 from tests.servers.slurm import SlurmServer
 from tests.servers.sshd import SshServer
 
@@ -39,7 +39,7 @@ def test_slurm_and_ssh_judge_demo_as_one_machine_does(slurm: SlurmServer, sshd: 
     with judged("") as alone:
         expected = alone.digest_lines()
     assert len(expected) == 5 * len(NAMES)
-    with judged("slurm", environment=slurm.environment, cluster={"interface": "lo", "memory": "500 MiB"}) as world:
+    with judged("slurm", environment=slurm.environment, cluster=SLURM) as world:
         assert world.digest_lines() == expected
         assert world.n_claims() >= len(expected)
     with judged("ssh", cluster=ssh_settings(sshd, tmp_path)) as world:

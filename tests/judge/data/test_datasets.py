@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import threading
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
 from pathlib import Path
 
 import click
@@ -14,12 +17,14 @@ import typer
 from ase.build import bulk
 from ase.calculators.emt import EMT
 from ase.io import write
+from rich.console import Console
 from typer.testing import CliRunner
 
 from judge.cli.main import app
-from judge.data.datasets import import_lines
+from judge.data.datasets import build_quickstart, import_lines
 from judge.evaluation.evaluate import in_words
 from judge.evaluation.unit_report import Did
+from submissions.progress import Reporter
 from tasks.datasets.dataset import load_dataset
 from tasks.importing.ml_peg.import_layout import card_of
 from tasks.importing.mlipaudit.import_layout import dataset_name
@@ -231,3 +236,26 @@ def test_the_suite_that_the_manual_shows_can_be_read() -> None:
     assert (task.domain, task.model_domain, task.failed_share) == ("Reactions", "Molecules", 0.2)
     assert all(f"`{name}`" in MANUAL.read_text(encoding="utf-8") for name in (*packaged_suites(), *KINDS))
     assert list(tomllib.loads(package)["project"]["entry-points"]) == [GROUP]
+
+
+class Together(StringIO):
+    """Holds each of several writers until all of them write."""
+
+    def __init__(self, barrier: threading.Barrier) -> None:
+        super().__init__()
+        self._barrier = barrier
+
+    def write(self, text: str) -> int:
+        self._barrier.wait(60)
+        return super().write(text)
+
+
+def test_several_workers_may_build_the_same_data_sets_at_once(tmp_path: Path) -> None:
+    """All of them have found that they are missing before the first one is built."""
+    tasks = [task for task in load_suite("demo").tasks if task.kind == "nve"]
+    barrier = threading.Barrier(3)
+    reporters = [Reporter(Console(file=Together(barrier))) for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda reporter: build_quickstart(tmp_path, tasks, reporter), reporters))
+    assert [path.name for path in tmp_path.iterdir()] == [tasks[0].dataset]
+    load_dataset(tmp_path / tasks[0].dataset)

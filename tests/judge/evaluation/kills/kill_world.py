@@ -76,9 +76,11 @@ class KillWorld(World):
 
     Args:
         docker_host: of the engine that runs the containers; empty: the one that the environment names.
+        suite: the text of its suite.
     """
 
     docker_host: str = ""
+    suite: str = SUITE
     driver: str = "process"
     engine_wait_s: float = 60.0
     min_free_bytes: int = 0
@@ -108,7 +110,7 @@ class KillWorld(World):
         ):
             card = made.dataset.card.model_copy(update={"name": name})
             save_dataset(replace(made.dataset, card=card), data)
-        (self.root / "small.toml").write_text(SUITE)
+        (self.root / "small.toml").write_text(self.suite)
         self.write_settings()
 
     def submit_examples(self, names: Sequence[str]) -> None:
@@ -191,7 +193,7 @@ class KillWorld(World):
         for end in (key for key in keys if key.endswith("/end.json")):
             assert end.replace("/end.json", "/claim.json") in keys
         histories = read_histories(store, submissions)
-        assert len(histories) == len(submissions) * SUITE.count("[[tasks]]")
+        assert len(histories) == len(submissions) * self.suite.count("[[tasks]]")
         for prefix, history in histories.items():
             assert [attempt.n for attempt in history.attempts] == list(range(1, len(history.attempts) + 1)), prefix
             for attempt in history.attempts:
