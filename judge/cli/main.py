@@ -98,6 +98,7 @@ def common(
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: None)  # a further one would interrupt the cleaning up
     raise KeyboardInterrupt
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from judge.cluster.engine import in_slurms_words, lifetime
 from judge.cluster.work_process import WorkOutcome
+from judge.records.attempts import LEFT
 from tests.judge.cluster.cluster_world import WORK, ClusterWorld
 from tests.servers.server_process import wait_until
 from tests.world.commands import ROOT
@@ -99,6 +101,22 @@ def test_a_worker_gets_sigterm_when_its_parent_is_killed(world: World) -> None:
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     wait_until(lambda: not _workers_in(world.root), "the worker ends", 30)
+    assert not list((world.root / "run" / "sessions").iterdir())
+
+
+def test_further_sigterms_do_not_disturb_a_worker_that_leaves(world: World) -> None:
+    """Slurm sends one to each process of a job, the kernel when the Dask worker dies, and that one when it closes."""
+    world.write_settings()
+    world.submit("slow", "import time\ndef make_calculator():\n    time.sleep(25)\n")
+    worker = world.command("work", "--all")
+    wait_until(lambda: any(key.endswith("claim.json") for key in world.store.list("attempts/")), "a claim", 60)
+    while worker.poll() is None:
+        worker.send_signal(signal.SIGTERM)
+        time.sleep(0.002)
+    worker.communicate()
+    assert worker.returncode in (130, -signal.SIGTERM)  # the latter at the very end of Python
+    (beat,) = [key for key in world.store.list("attempts/") if key.endswith("beat.json")]
+    assert world.store.get(beat) == LEFT
     assert not list((world.root / "run" / "sessions").iterdir())
 
 
