@@ -303,33 +303,34 @@ class Runner:
             return self.machine.target(unit.submission, self._gpus, spoilt_by)
 
     def _claimed_try(self, unit: Unit, attempts: Sequence[Attempt], target: ExecutionTarget) -> End | _Unstored | None:
-        claimed = claim(self.place.store, unit.prefix, attempts, self.beat_s)
-        if claimed is None:
-            return None
-        with ExitStack() as held, self.reporter.unit(f"{unit.submission.id} {unit.name}") as progress:
-            held.enter_context(claimed)
-            try:
-                if attempts and attempts[-1].end is None:
-                    target.driver.reap()  # the containers of the dead judge whose claim is taken over
-                if unit.training:
-                    done: End | _Unstored = observe_training(unit, unit.training, target, self.place, claimed)
-                elif unit.is_cut:
-                    done = observe_joined(unit, self.place, claimed)
-                elif unit.parts:
-                    done = join_trainings(unit, target, self.place, claimed)
-                else:
-                    observed = observe_unit(unit, target, self.place, claimed, progress)
-                    done = _Unstored(observed, claimed, held.pop_all())
-                self._spoilt.clear()
-                return done
-            except JudgeFault as fault:
-                if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):
-                    raise
-                if fault.cause is FaultCause.GPU and target.gpu and not fault.faulty_resource:
-                    fault = JudgeFault(fault.cause, fault.remedy, faulty_resource=f"gpu {target.gpu}")
-                end = fault_end(claimed, fault, target.origin)
-                claimed.write_end(end)
-                self._stop_if_it_goes_on(unit, fault)
+        with ExitStack() as held:
+            claimed = claim(self.place.store, unit.prefix, attempts, self.beat_s)
+            if claimed is None:
+                return None
+            held.enter_context(claimed)  # at once: before this, an interrupt leaves the claim to nobody
+            with self.reporter.unit(f"{unit.submission.id} {unit.name}") as progress:
+                try:
+                    if attempts and attempts[-1].end is None:
+                        target.driver.reap()  # the containers of the dead judge whose claim is taken over
+                    if unit.training:
+                        done: End | _Unstored = observe_training(unit, unit.training, target, self.place, claimed)
+                    elif unit.is_cut:
+                        done = observe_joined(unit, self.place, claimed)
+                    elif unit.parts:
+                        done = join_trainings(unit, target, self.place, claimed)
+                    else:
+                        observed = observe_unit(unit, target, self.place, claimed, progress)
+                        done = _Unstored(observed, claimed, held.pop_all())
+                    self._spoilt.clear()
+                    return done
+                except JudgeFault as fault:
+                    if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):
+                        raise
+                    if fault.cause is FaultCause.GPU and target.gpu and not fault.faulty_resource:
+                        fault = JudgeFault(fault.cause, fault.remedy, faulty_resource=f"gpu {target.gpu}")
+                    end = fault_end(claimed, fault, target.origin)
+                    claimed.write_end(end)
+                    self._stop_if_it_goes_on(unit, fault)
         self.reporter.say(f"! {unit.submission.id} {unit.name}: this machine: {end.fault}: {end.sentence}")
         self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
         self._update_quarantine()

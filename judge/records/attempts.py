@@ -223,7 +223,12 @@ class ClaimedAttempt:
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._beat, name=f"beat {self.prefix}{self.n}", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:  # Ctrl-C: else nobody would leave the attempt
+            self._ended.set()
+            self.leave()
+            raise
         return self
 
     def __exit__(
