@@ -327,6 +327,7 @@ class OneAfterAnother(TwentyMilliseconds):
         return answer
 
 
+@pytest.mark.alone
 def test_all_displacements_of_third_order_are_one_batch() -> None:
     """So they take at most a tenth of the time of one after another, with a model of 20 ms a batch."""
     crystal = ConductingCrystal(bulk("AuCu", "rocksalt", a=5.4, cubic=True), EMT(), second=1, third=1, mesh=3)
