@@ -242,8 +242,10 @@ class Runner:
         return self._report(unit, Did.ELSEWHERE)
 
     def _is_taken(self, unit: Unit, history: History) -> bool:
-        """Whether another worker has claimed a new unit. A store reads much faster than it refuses to write."""
-        return bool(self.worker) and not history.attempts and is_claimed(self.place.store, unit.prefix, 1)
+        """Whether another worker has claimed a new unit; asked once this one has met others, since a store reads much
+        faster than it refuses to write.
+        """
+        return bool(self._met) and not history.attempts and is_claimed(self.place.store, unit.prefix, 1)
 
     def _finish_meanwhile(self, unit: Unit, end: End | _Unstored) -> Future[UnitReport]:
         """The report about a unit that is stored and measured while the next one is observed. At most one is."""

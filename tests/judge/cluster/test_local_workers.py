@@ -58,7 +58,7 @@ def test_a_unit_of_a_killed_worker_goes_on_from_its_checkpoint(make: MakeCluster
 
 
 def test_a_dask_worker_that_is_lost_after_its_work_is_not_asked_again(make: MakeCluster) -> None:
-    """Dask would compute its result anew, in a worker that nobody waits for: the last one would leave it its unit."""
+    """Dask would compute its result again, in a worker that nobody waits for: the last one would leave it its unit."""
     world = make_held(make, "local", jobs=2)
     (world.root / "hold").touch()
     command = world.launch()
