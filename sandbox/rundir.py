@@ -1,6 +1,6 @@
 """The run directory: sockets, the guest, and the locks that distinguish living judges of this host from dead ones.
 
-Every judge process holds a lock on a file named by its token while it lives. The kernel releases the lock when the
+Whoever uses a run directory holds a lock on a file named by a token of its own. The kernel releases the lock when the
 process ends, also after a kill. Containers carry the token as a label, and a file outside of each session folder states
 it. So the next judge can remove the leftovers of dead judges, and nothing else.
 
@@ -17,8 +17,10 @@ import secrets
 import shutil
 import socket
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from sandbox.guest_archive import guest_archive
@@ -55,7 +57,7 @@ class RunDir:
         try:
             for folder in (self.root, self._locks, self._sessions, self._owners):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = self._hold_lock()
+            weakref.finalize(self, os.close, self._hold_lock()).atexit = False
         except OSError as error:
             raise JudgeFault(
                 FaultCause.DISK, f"cannot write to the run directory {self.root} ({error.strerror}): set run_dir"
@@ -159,12 +161,19 @@ def _bind(listener: socket.socket, folder: Path) -> None:
     opened = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with _binding:
-            most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-            numbered = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, min(BINDING_FD, most // 2))
-            try:
-                listener.bind(str(OPEN_FOLDERS / str(numbered) / SOCKET_NAME))
-            finally:
-                os.close(numbered)
+            os.dup2(opened, _binding_fd(), inheritable=False)
+            listener.bind(str(OPEN_FOLDERS / str(_binding_fd()) / SOCKET_NAME))
+    finally:
+        os.close(opened)
+
+
+@cache
+def _binding_fd() -> int:
+    """A descriptor that this process keeps for binding, so that its number stays the same."""
+    opened = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, min(BINDING_FD, most // 2))
     finally:
         os.close(opened)
 

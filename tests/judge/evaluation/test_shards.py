@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import threading
@@ -13,7 +12,7 @@ import pytest
 from judge.audit.store_digest import digest_lines
 from judge.records.records import Result
 from submissions.store.local import LocalStore
-from tests.judge.evaluation.test_workers import children, claims, wait_until
+from tests.judge.evaluation.test_workers import claims, kill_one_at_work, wait_until
 from tests.world.small_data import SLOW_EMT, save_frames
 from tests.world.world import QUICK, World
 
@@ -72,8 +71,7 @@ def test_a_worker_that_is_killed_in_one_shard_costs_that_shard_alone(large: Worl
     large.write_settings()
     large.submit("emt", SLOW_EMT.format(seconds=0.2))
     parent = large.command("evaluate", "--all", "--jobs", "2")
-    wait_until(lambda: len(claims(large)) >= 3)
-    os.kill(children(parent.pid)[0], signal.SIGKILL)
+    wait_until(lambda: len(claims(large)) >= 3 and kill_one_at_work(large, parent.pid))
     _, err = parent.communicate(timeout=120)
     assert parent.returncode == 0, err
     assert len(claims(large)) == N_SHARDS + 2 + 1
