@@ -116,7 +116,7 @@ class Run(NamedTuple):
     """What a run took.
 
     Args:
-        wall_s: from the first claim to the last result [s].
+        wall_s: from the first claim to the last result, as the store has their times [s].
         cpu_s: processor time of all workers, without that of the models [s].
         n_units: that were judged.
     """
@@ -195,10 +195,11 @@ def _run(workspace: Workspace, n_units: int, n_workers: int) -> Run:
     for worker in workers:
         worker.join()
     results = load_results(workspace.store, sorted({key.split("/")[1] for key in workspace.store.list("submissions/")}))
-    if len(results) != n_units or sum(span[3] for span in spans) != n_units:
-        raise SystemExit(f"{len(results)} of {n_units} units have a result, {[span[3] for span in spans]} were judged")
-    wall_s = max(span[1] for span in spans) - min(span[0] for span in spans)
-    return Run(wall_s, sum(span[2] for span in spans), n_units)
+    if len(results) != n_units or sum(n for _, n in spans) != n_units:
+        raise SystemExit(f"{len(results)} of {n_units} units have a result, {[n for _, n in spans]} were judged")
+    claims = (stamped for stamped in workspace.store.stamped("attempts/") if stamped.key.endswith("/claim.json"))
+    first, last = min(at.modified for at in claims), max(at.modified for at in workspace.store.stamped("results/"))
+    return Run(last - first, sum(cpu_s for cpu_s, _ in spans), n_units)
 
 
 def _work(workspace: Workspace, ready: Any, results: Any) -> None:
@@ -220,16 +221,9 @@ def _work(workspace: Workspace, ready: Any, results: Any) -> None:
     )
     plan = own_order(work.plan, worker, lambda id: True)
     ready.wait()
-    begin, cpu_s = time.monotonic(), _cpu_s()
-    reports = runner.run(plan)
-    results.put(
-        (
-            begin,
-            time.monotonic(),
-            _cpu_s() - cpu_s - sum(_models_cpu_s),
-            sum(report.did == "observed" for report in reports),
-        )
-    )
+    cpu_s = _cpu_s()
+    n_judged = sum(report.did == "observed" for report in runner.run(plan))
+    results.put((_cpu_s() - cpu_s - sum(_models_cpu_s), n_judged))
 
 
 def _cpu_s() -> float:

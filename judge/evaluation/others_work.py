@@ -1,68 +1,78 @@
-"""What other workers have taken of a plan, looked up in the store while this one works."""
+"""What other workers have taken of a plan: looked up in the store before this one begins on a submission."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from judge.evaluation.plan import Planned
-from judge.evaluation.unit_order import Taken, taken, without_taken
+from judge.evaluation.unit_order import Taken, draw, is_judged, is_shared, taken
 from submissions.store.interface import Store
-
-LOOK_AGAIN_S = 5.0
-"""The shortest time between two looks."""
-SHARE = 0.05
-"""Looks take at most this share of the time: in a large store one takes a second."""
 
 
 @dataclass
 class OthersWork:
     """The work of others that run the same plan.
 
+    A worker looks at the attempts of a submission before it begins on it. Where nobody else works it does not look
+    again. Where others work it comes back when it knows no other submission: then it takes units in an order of its
+    own, and looks before each.
+
     Args:
         worker: the identity of this process; empty: it is the only one, and nothing is looked up.
-        looking: runs the looks.
     """
 
     store: Store
     worker: str
-    looking: ThreadPoolExecutor
-    _look: Future[Taken] | None = field(default=None, init=False)
-    _next: float = field(default=float("-inf"), init=False)
+    _alone: set[str] = field(default_factory=set, init=False)
+    _shared: set[str] = field(default_factory=set, init=False)
 
-    def after(self, met: Planned, plan: Sequence[Planned]) -> tuple[Sequence[Planned], Sequence[Planned]]:
-        """The units that are left of `plan` after this process met another one at `met`: first those that nobody has
-        claimed, if a look has ended, else other submissions. And those that others have judged.
+    def arranged(self, plan: Iterable[Planned]) -> tuple[list[Planned], list[Planned]]:
+        """`plan` with the unit to try next at its head, and the units that others have claimed since it was made, which
+        are not in it any more.
 
         Raises:
             StoreError: the store cannot be listed.
         """
+        left, others = list(plan), list[Planned]()
+        while self.worker and left and (id := left[0].unit.submission.id) not in self._alone:
+            known = self._look(id)
+            rest, free = list[Planned](), list[Planned]()
+            for planned in left:
+                if planned.unit.submission.id != id:
+                    rest.append(planned)
+                elif planned.unit.prefix in known.claimed and not planned.history.attempts:
+                    others.append(planned)
+                else:
+                    free.append(planned)
+            if id not in self._shared and not is_shared(known):
+                self._alone.add(id)
+                left = [*free, *rest]
+            else:
+                free.sort(key=lambda planned: draw(self.worker, planned.unit.prefix))
+                if id in self._shared and free:
+                    return [*free, *rest], others
+                self._shared.add(id)
+                left = [*rest, *free]
+        return left, others
+
+    def met(self, planned: Planned) -> None:
+        """Another worker had claimed this unit: the submission is looked at again."""
+        self._alone.discard(planned.unit.submission.id)
+
+    def without_judged(self, plan: Sequence[Planned]) -> tuple[Sequence[Planned], Sequence[Planned]]:
+        """The units of `plan` that are left now, and those that others have judged."""
         if not self.worker or not plan:
             return plan, ()
-        known = self._look.result() if self._look is not None and self._look.done() else None
-        if known is not None:
-            self._look = None
-        if self._look is None and time.monotonic() >= self._next:
-            self._look = self.looking.submit(self._taken)
-        if known is not None:
-            return without_taken(plan, known, self.worker)
-        submission = met.unit.submission.id
-        return sorted(plan, key=lambda planned: planned.unit.submission.id == submission), ()  # a stable sort
-
-    def now(self, plan: Sequence[Planned]) -> tuple[Sequence[Planned], Sequence[Planned]]:
-        """The same from a look at everything that is made now."""
-        return without_taken(plan, self._taken(), self.worker) if self.worker else (plan, ())
+        known = taken(self.store.list("attempts/"), self.store.list("results/"))
+        return (
+            [planned for planned in plan if not is_judged(planned, known)],
+            [planned for planned in plan if is_judged(planned, known)],
+        )
 
     def goes_on(self) -> bool:
         """Whether a unit is claimed that has not ended."""
-        known = taken(self.store.list("attempts/"), ())
-        return any(prefix not in known.ended for prefix in known.claimed)
+        return is_shared(taken(self.store.list("attempts/"), ()))
 
-    def _taken(self) -> Taken:
-        begun = time.monotonic()
-        known = taken(self.store.list("attempts/"), self.store.list("results/"))
-        ended = time.monotonic()
-        self._next = ended + max(LOOK_AGAIN_S, (ended - begun) / SHARE)
-        return known
+    def _look(self, submission: str) -> Taken:
+        return taken(self.store.list(f"attempts/{submission}/"), ())

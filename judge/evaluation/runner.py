@@ -36,7 +36,6 @@ from judge.records.attempts import (
     Life,
     claim,
     deaths,
-    is_claimed,
     read_history,
 )
 from judge.records.records import End, Origin, Result
@@ -110,19 +109,18 @@ class Runner:
         self._update_quarantine()
         self.machine.clear()
         remaining, waiting = deque(plan), deque[Planned]()
-        with ThreadPoolExecutor(1, "finish") as self._finishing, ThreadPoolExecutor(1, "look") as looking:
-            self._others = OthersWork(self.place.store, self.worker, looking)
-            while remaining:
+        with ThreadPoolExecutor(1, "finish") as self._finishing:
+            self._others = OthersWork(self.place.store, self.worker)
+            while remaining := self._not_taken(remaining, waiting):
                 planned = remaining.popleft()
                 report = self._attend(planned)
                 if report is None or self._may_still_come(report):
                     waiting.append(planned)
+                    self._others.met(planned)
                 elif isinstance(report, UnitReport):
                     self._add(report)
-                if not isinstance(report, Future):
-                    remaining = self._left(*self._others.after(planned, remaining))
             self._collect()
-            waiting = self._left(*self._others.now(waiting)) if waiting else waiting
+            waiting = self._not_judged(waiting)
             if waiting:
                 self.reporter.say(f"{len(waiting)} units are claimed by another judge: checking whether it is alive …")
             while waiting:
@@ -136,8 +134,16 @@ class Runner:
             self._collect()
         return self._reports
 
-    def _left(self, left: Iterable[Planned], judged: Iterable[Planned]) -> deque[Planned]:
-        """The units that are left, after a report for each that others have judged."""
+    def _not_taken(self, plan: Iterable[Planned], waiting: deque[Planned]) -> deque[Planned]:
+        """`plan`, with the unit to try next at its head; what others have claimed meanwhile goes to `waiting`."""
+        left, others = self._others.arranged(plan)
+        self._met.update(planned.unit.prefix for planned in others)
+        waiting.extend(others)
+        return deque(left)
+
+    def _not_judged(self, plan: Sequence[Planned]) -> deque[Planned]:
+        """The units of `plan` that are left, after a report for each that others have judged."""
+        left, judged = self._others.without_judged(plan)
         self._reports += [self._report(planned.unit, Did.NOTHING) for planned in judged]
         return deque(left)
 
@@ -232,7 +238,7 @@ class Runner:
             over = self.budget.refuses(unit.prefix) if self.budget else None
             if over:
                 return self._report(unit, Did.LEFT, sentence=over)
-            end = None if self._is_taken(unit, history) else self._try(unit, history)
+            end = self._try(unit, history)
             if isinstance(end, _Unstored) or (end is not None and end.verdict is not None):
                 return self._finish_meanwhile(unit, end)
             if end is None and self.worker and unit.prefix not in self._met:
@@ -240,12 +246,6 @@ class Runner:
                 return None
             retry = False
         return self._report(unit, Did.ELSEWHERE)
-
-    def _is_taken(self, unit: Unit, history: History) -> bool:
-        """Whether another worker has claimed a new unit; asked once this one has met others, since a store reads much
-        faster than it refuses to write.
-        """
-        return bool(self._met) and not history.attempts and is_claimed(self.place.store, unit.prefix, 1)
 
     def _finish_meanwhile(self, unit: Unit, end: End | _Unstored) -> Future[UnitReport]:
         """The report about a unit that is stored and measured while the next one is observed. At most one is."""

@@ -46,39 +46,25 @@ def own_order(plan: Sequence[Planned], worker: str, is_here: Callable[[str], boo
     """
 
     def place(submission: str) -> tuple[bool, bytes]:
-        return not is_here(submission), _draw(worker, submission)
+        return not is_here(submission), draw(worker, submission)
 
     places = {id: place(id) for id in {planned.unit.submission.id for planned in plan}}
     return sorted(plan, key=lambda planned: places[planned.unit.submission.id])  # a stable sort
 
 
-def without_taken(plan: Sequence[Planned], known: Taken, worker: str) -> tuple[list[Planned], list[Planned]]:
-    """The units that are left, and those that others have judged since the plan was made.
-
-    First come submissions that nobody works on, then single units that nobody has claimed, in an order that differs
-    from worker to worker, then the rest.
-    """
-    others_at = {prefix.split("/")[1] for prefix in known.claimed if prefix not in known.ended}
-    apart: list[Planned] = []
-    free: list[Planned] = []
-    claimed: list[Planned] = []
-    judged: list[Planned] = []
-    for planned in plan:
-        unit = planned.unit
-        if unit.prefix not in known.claimed:
-            (free if unit.submission.id in others_at else apart).append(planned)
-        elif planned.step is Step.OBSERVE and unit.prefix in known.ended and _is_measured(planned, known):
-            judged.append(planned)
-        else:
-            claimed.append(planned)
-    free.sort(key=lambda planned: _draw(worker, planned.unit.prefix))
-    return [*apart, *free, *claimed], judged
-
-
-def _draw(worker: str, name: str) -> bytes:
+def draw(worker: str, name: str) -> bytes:
+    """The place of `name` in the order of one worker."""
     return sha256(f"{worker} {name}".encode()).digest()
 
 
-def _is_measured(planned: Planned, known: Taken) -> bool:
+def is_shared(known: Taken) -> bool:
+    """Whether somebody works on one of these units, or has died over it."""
+    return not known.claimed <= known.ended
+
+
+def is_judged(planned: Planned, known: Taken) -> bool:
+    """Whether others have judged a unit since the plan was made."""
     unit = planned.unit
+    if planned.step is not Step.OBSERVE or unit.prefix not in known.ended:
+        return False
     return unit.is_part or (unit.submission.id, unit.task.name) in known.measured

@@ -275,11 +275,6 @@ class ClaimedAttempt:
             emit(Event.ENDED, unit=self.prefix, attempt=self.n, verdict=str(end.verdict), phase=end.phase)
 
 
-def is_claimed(store: Store, prefix: str, n: int) -> bool:
-    """Whether attempt `n` of the unit at `prefix` was claimed."""
-    return store.exists(f"{prefix}{n}/claim.json")
-
-
 def claim(store: Store, prefix: str, history: Sequence[Attempt], beat_s: float) -> ClaimedAttempt | None:
     """The attempt after `history`, claimed for this process; None if another judge was faster."""
     n = history[-1].n + 1 if history else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from judge.evaluation.plan import Planned, Step
-from judge.evaluation.unit_order import own_order, taken, without_taken
+from judge.evaluation.unit_order import is_judged, is_shared, own_order, taken
 from judge.evaluation.work_plan import plan_work
 from judge.records.items_file import result_path
 from submissions.progress import Reporter
@@ -40,28 +40,12 @@ def test_submissions_whose_image_is_here_come_first(world: World) -> None:
         assert set(ids(own_order(plan, worker, here.__contains__))[:2]) == here
 
 
-def test_what_others_took_comes_last_and_what_they_judged_is_left_out(world: World) -> None:
-    plan = planned(world, *"abc")
-    claimed, ended, judged, *free = plan
+def test_only_a_unit_that_others_judged_meanwhile_is_left_out(world: World) -> None:
+    claimed, ended, judged, *_ = planned(world, *"abc")
     attempts = [f"{claimed.unit.prefix}1/claim.json"]
     attempts += [f"{each.unit.prefix}1/{name}.json" for each in (ended, judged) for name in ("claim", "end")]
     known = taken(attempts, [result_path(judged.unit.submission.id, judged.unit.task.name, "0" * 32)])
-    left, done = without_taken(plan, known, "worker")
-    apart = [each for each in free if each.unit.submission.id != claimed.unit.submission.id]
-    assert left == [*apart, claimed, ended]  # an attempt that ended in a fault has no result
-    assert done == [judged]
-
-
-def test_workers_at_one_submission_take_its_units_in_different_orders(world: World) -> None:
-    plan = planned(world, "a")
-    claimed = taken([f"{plan[0].unit.prefix}0/claim.json".replace(plan[0].unit.observation_key, "0" * 32)], ())
-    orders = {tuple(p.unit.task.name for p in without_taken(plan, claimed, f"{n}")[0]) for n in range(20)}
-    assert len(orders) == 2
-
-
-def test_an_older_result_does_not_hide_a_unit_that_only_must_be_measured(world: World) -> None:
-    unit = planned(world, "a")[0]
-    keys = [f"{unit.unit.prefix}1/end.json"]
-    known = taken(keys, [result_path(unit.unit.submission.id, unit.unit.task.name, "0" * 32)])
-    to_measure = unit._replace(step=Step.MEASURE)
-    assert without_taken([to_measure], known, "worker") == ([to_measure], [])
+    assert [is_judged(each, known) for each in (claimed, ended, judged)] == [False, False, True]
+    assert not is_judged(judged._replace(step=Step.MEASURE), known)  # the result is an older one
+    assert is_shared(known)
+    assert not is_shared(taken(attempts[1:], ()))
