@@ -44,6 +44,12 @@ CLIENT = """Host {names}
 """
 
 
+def _arithmetic() -> dict[str, str]:
+    """The variables by which OpenBLAS and OpenMP choose how they compute: the last bits depend on them."""
+    here = {name: value for name, value in os.environ.items() if name.startswith(("OPENBLAS_", "OMP_"))}
+    return {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **here}
+
+
 class SshServer:
     """An sshd on a port of its own. `client_config` makes it known by several host names.
 
@@ -114,7 +120,7 @@ class SshServer:
         # A test session knows its processes by this variable, and ends them.
         variables = f"LAMBENCH_TEST_SESSION={os.environ['LAMBENCH_TEST_SESSION']} TMPDIR={tempfile.gettempdir()}"
         variables += f" LAMBENCH_SSHD={self.folder} PYTHONPATH={ROOT}"
-        variables += "".join(f" {name}=1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"))
+        variables += "".join(f' {name}="{value}"' for name, value in _arithmetic().items())
         (self.folder / "sshd_config").write_text(CONFIG.format(port=self.port, folder=self.folder, variables=variables))
         (self.folder / "passwd").write_text(ACCOUNTS)
         host_key = " ".join((self.folder / "host_key.pub").read_text().split()[:2])
