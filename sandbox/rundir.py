@@ -57,7 +57,7 @@ class RunDir:
         try:
             for folder in (self.root, self._locks, self._sessions, self._owners):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            weakref.finalize(self, os.close, self._hold_lock()).atexit = False
+            weakref.finalize(self, _leave, self.root, self.token, self._hold_lock())
         except OSError as error:
             raise JudgeFault(
                 FaultCause.DISK, f"cannot write to the run directory {self.root} ({error.strerror}): set run_dir"
@@ -176,6 +176,15 @@ def _binding_fd() -> int:
         return fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, min(BINDING_FD, most // 2))
     finally:
         os.close(opened)
+
+
+def _leave(root: Path, token: str, lock: int) -> None:
+    """Removes sessions that were interrupted while they were removed, and releases the lock."""
+    if token.startswith(f"{os.getpid()}-"):  # a forked child has the sessions of its parent
+        for owner in (root / OWNERS).glob("*"):
+            if _read_owner(owner) == token:
+                _remove(root / SESSIONS / owner.name, owner)
+    os.close(lock)
 
 
 def _remove(folder: Path, owner: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -63,6 +65,29 @@ def test_a_run_directory_that_is_no_longer_used_leaves_nothing_open(root: Path) 
     del place
     assert RunDir(root).dead(token)
     assert len(os.listdir("/proc/self/fd")) == before - 1
+
+
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from sandbox.rundir import RunDir
+
+def interrupt(event, arguments, interrupted=[]):
+    if event == "shutil.rmtree" and not interrupted:
+        interrupted.append(event)
+        raise KeyboardInterrupt
+
+sys.addaudithook(interrupt)
+with RunDir(Path(sys.argv[1])).session():
+    pass
+"""
+
+
+def test_an_interrupt_while_a_session_is_removed_leaves_nothing(root: Path) -> None:
+    run = subprocess.run([sys.executable, "-c", INTERRUPTED, root], capture_output=True, text=True, check=False)
+    assert "KeyboardInterrupt" in run.stderr
+    assert not os.listdir(root / "sessions")
+    assert not os.listdir(root / "owners")
 
 
 def test_a_session_folder_has_an_owner_until_it_is_removed(root: Path) -> None:

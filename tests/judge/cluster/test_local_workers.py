@@ -88,7 +88,7 @@ def test_ctrl_c_ends_all_workers_in_good_order(make: MakeCluster) -> None:
     command.send_signal(signal.SIGTERM)
     assert world.ended(command).status == 130
     assert "To continue: judge evaluate --all --cluster local --jobs 2" in world.output()
-    assert not world.processes("")
+    wait_until(lambda: not world.processes(""), "Python's own helpers end, too", 10)
     assert not list((world.root / "run" / "sessions").iterdir())
 
 
