@@ -6,6 +6,7 @@ import errno
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sandbox.drivers.docker_driver import connect_engine, engine_faults
 from sandbox.limits import MIB
@@ -14,6 +15,7 @@ from sandbox.selftest.attack import LIMITS, Finding, Trial, stated_attacks
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import SessionOutcome
 
 LOG_S = 6.0
 LOG_FILES = 2
@@ -33,7 +35,7 @@ def _fills(folder: str, limit_bytes: int) -> Look:
     return look
 
 
-# Near the limit of the memory the kernel reads the image's files again and again.
+# Near the limit of the memory the kernel reads the image's files again and again, on some kernels for minutes.
 NEAR_THE_LIMIT: Mapping[str, float] = {**PATIENCE, "message_s": 60.0, "task_s": 90.0}
 
 
@@ -42,6 +44,8 @@ def _within_memory(trial: Trial, memory_bytes: int) -> Finding:
     value = outcome.value
     if value is not None and len(value) > 1 and value[1] == errno.ENOSPC:
         return Finding(True, f"there was no more room after {value[0]:.0f} files")
+    if _is_held_until_its_end(outcome, memory_bytes):
+        return Finding(True, "the kernel held it at its limit until its time was up")
     if outcome.verdict is not Verdict.MEMORY_LIMIT:
         return Finding(False, f"it was not ended for its memory: {outcome.verdict}: {outcome.sentence}")
     peak = outcome.memory_bytes
@@ -49,10 +53,16 @@ def _within_memory(trial: Trial, memory_bytes: int) -> Finding:
     return Finding(held, "the kernel ended it at its limit" + ("" if held else f", but it had {peak} bytes"))
 
 
+def _is_held_until_its_end(outcome: SessionOutcome[Any], memory_bytes: int) -> bool:
+    """Whether a session whose time was up never had more than its memory."""
+    peak = outcome.memory_bytes
+    return outcome.verdict is Verdict.TIME_LIMIT and peak is not None and peak <= memory_bytes
+
+
 def _children(trial: Trial) -> Finding:
     outcome = trial.run(report, **NEAR_THE_LIMIT)
     if outcome.value is None:
-        held = outcome.verdict is Verdict.MEMORY_LIMIT
+        held = outcome.verdict is Verdict.MEMORY_LIMIT or _is_held_until_its_end(outcome, LIMITS.memory_bytes)
         return Finding(held, f"the session ended: {outcome.verdict}: {outcome.sentence}")
     killed, taken = outcome.value
     peak = outcome.memory_bytes or 0
