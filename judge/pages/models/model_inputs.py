@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from judge.figures.radar import errors_of, rival_of, spokes
-from judge.pages.models.standing import version_ranks
+from judge.pages.models.rank_parts import version_ranks
 from judge.ranking.leaderboard import Row
 from judge.view.page_context import Frame
 from judge.view.related_submissions import Related, Version
@@ -15,7 +15,7 @@ from scoring.intervals import Uncertainty
 
 
 def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]) -> object:
-    """Everything that the page of a model depends on, beside its standing, code, templates and suite."""
+    """Everything that the page of a model depends on, beside its rank parts, code, templates and suite."""
     board, sources, id = frame.board, frame.sources, row.submission.id
     rival = rival_of(frame, row)
     tasks = [(id, line.task.name) for line in row.tasks]
@@ -37,8 +37,8 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
     )
 
 
-def inputs_of_standing(frame: Frame, row: Row, related: Related) -> object:
-    """Everything that the standing of a model depends on and the rest of its page does not."""
+def inputs_of_rank_parts(frame: Frame, row: Row, related: Related) -> object:
+    """Everything that the rank parts of a page depend on, and the rest of the page does not."""
     ranks = list(version_ranks(related).values())
     if row.rank is None:
         return ranks

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from judge.disclosure.redaction import LEAST_ITEMS
 from judge.pages.models.model_card import card_lines, judged_lines
 from judge.pages.models.model_figures import figures_of
-from judge.pages.models.model_inputs import inputs_of, inputs_of_standing
+from judge.pages.models.model_inputs import inputs_of, inputs_of_rank_parts
 from judge.pages.models.model_tasks import domains_of, provenance_of
+from judge.pages.models.rank_parts import MARK, rank_parts, with_rank_parts
 from judge.pages.models.reproducibility import repeats_of
 from judge.pages.models.score_tree import differs_as_published, score_trees
-from judge.pages.models.standing import MARK, standing, with_standing
 from judge.pages.models.tree_markup import tree_markup
 from judge.ranking.leaderboard import Row
 from judge.view.earlier_pages import Drawn, contents, digest_of
@@ -25,16 +25,16 @@ def pages(frame: Frame) -> dict[str, bytes]:
     submissions, rows, earlier = Submissions(frame.board), frame.board.rows, frame.earlier
     known = {row.page: submissions.related(row.submission) for row in rows}
     inputs: dict[str, str] = {}
-    standings: dict[str, str] = {}
+    ranks: dict[str, str] = {}
     same: dict[str, Mapping[str, bytes]] = {}
     if earlier is not None:
         for row in rows:
             page, related = row.page, known[row.page]
             inputs[page] = digest_of(inputs_of(frame, row, related, _neighbour(frame, row)))
-            standings[page] = digest_of(inputs_of_standing(frame, row, related))
+            ranks[page] = digest_of(inputs_of_rank_parts(frame, row, related))
             if (files := earlier.same(page, inputs[page])) is not None:
-                if earlier.made[page].apart != standings[page]:
-                    files = {page: with_standing(files[page], standing(frame, row, related))}
+                if earlier.made[page].apart != ranks[page]:
+                    files = {page: with_rank_parts(files[page], rank_parts(frame, row, related))}
                 same[page] = files
 
     def draw(rows: Sequence[Row]) -> dict[str, Mapping[str, bytes]]:
@@ -42,7 +42,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
 
     # Another process is begun only for many pages that have changed.
     drawn = same | drawn_in_parallel(draw, [row for row in rows if row.page not in same])
-    made = {page: Drawn(drawn[page], inputs.get(page, ""), standings.get(page, "")) for page in known}
+    made = {page: Drawn(drawn[page], inputs.get(page, ""), ranks.get(page, "")) for page in known}
     return contents(earlier, made)
 
 
@@ -57,7 +57,7 @@ def _files(frame: Frame, row: Row, related: Related) -> dict[str, bytes]:
         row.page,
         row=row,
         lines=(*card_lines(card, row.submission.preflight), *judged_lines(card, row.tasks)),
-        standing=standing(frame, row, related),
+        rank_parts=rank_parts(frame, row, related),
         mark=MARK,
         team=team_name(row.submission),
         related=related,

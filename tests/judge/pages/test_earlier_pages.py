@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from judge.pages.models import model_pages
-from judge.pages.models.standing import MARK
+from judge.pages.models.rank_parts import MARK
 from judge.pages.tasks import task_pages
 from judge.ranking.leaderboard import Leaderboard, Row, TakenOut, TaskLine
 from judge.view.earlier_pages import EarlierPages, contents, digest_of

@@ -18,7 +18,7 @@ from judge.view.score_display import RankStatus
 MARK = Markup("<!-- rank -->")
 
 
-class Standing(NamedTuple):
+class RankParts(NamedTuple):
     """The parts, each of which stands between two marks in the page, in this order.
 
     Args:
@@ -32,18 +32,18 @@ class Standing(NamedTuple):
     ranks: Mapping[str, str]
 
 
-def standing(frame: Frame, row: Row, related: Related) -> Standing:
-    """The standing of a model."""
+def rank_parts(frame: Frame, row: Row, related: Related) -> RankParts:
+    """The parts for the page of a model."""
     status = frame.rank_statuses.get(row.submission.id, RankStatus())
     description = model_description(frame, row)
-    drawn = frame.draw("standing.html", row.page, row=row, rank_status=status, description=description, mark=MARK)
+    drawn = frame.draw("rank_parts.html", row.page, row=row, rank_status=status, description=description, mark=MARK)
     about, line = drawn.decode().strip().split(f"\n{MARK}\n")
     ranks = {id: str(rank or "–") for id, rank in version_ranks(related).items()}
-    return Standing(Markup(about), Markup(line), ranks)
+    return RankParts(Markup(about), Markup(line), ranks)
 
 
-def with_standing(page: bytes, new: Standing) -> bytes:
-    """The page of a model with another standing."""
+def with_rank_parts(page: bytes, new: RankParts) -> bytes:
+    """The page of a model with these parts in place of earlier ones."""
     parts = page.split(MARK.encode())
     parts[1::2] = [part.encode() for part in (new.about, new.line, *new.ranks.values())]
     return MARK.encode().join(parts)
