@@ -21,17 +21,21 @@ from tasks.metrics.measurement import Items
 
 
 class Made(NamedTuple):
-    """What a page was made from: the sha256 of its inputs; and the paths of the files that are made with it."""
+    """What a page was made from: the sha256 of its inputs; the paths of the files that are made with it; and the sha256
+    of the inputs of those parts that are drawn apart.
+    """
 
     inputs: str
     beside: tuple[str, ...] = ()
+    apart: str = ""
 
 
 class Drawn(NamedTuple):
-    """A page with the files that are made with it, by path; and the sha256 of its inputs."""
+    """A page with the files that are made with it, by path; and what it was made from, as `Made` has it."""
 
     files: Mapping[str, bytes]
     inputs: str
+    apart: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def contents(earlier: EarlierPages | None, pages: Mapping[str, Drawn]) -> dict[s
     """All files by path; what the pages were made from is added to `earlier.drawn`."""
     if earlier is not None:
         for path, page in pages.items():
-            earlier.drawn[path] = Made(page.inputs, tuple(name for name in page.files if name != path))
+            earlier.drawn[path] = Made(page.inputs, tuple(name for name in page.files if name != path), page.apart)
     return {name: content for page in pages.values() for name, content in page.files.items()}
 
 

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from judge.disclosure.redaction import LEAST_ITEMS
 from judge.pages.models.model_card import card_lines, judged_lines
-from judge.pages.models.model_description import model_description
 from judge.pages.models.model_figures import figures_of
-from judge.pages.models.model_inputs import inputs_of
+from judge.pages.models.model_inputs import inputs_of, inputs_of_rank_parts
 from judge.pages.models.model_tasks import domains_of, provenance_of
+from judge.pages.models.rank_parts import MARK, rank_parts, with_rank_parts
 from judge.pages.models.reproducibility import repeats_of
 from judge.pages.models.score_tree import differs_as_published, score_trees
 from judge.pages.models.tree_markup import tree_markup
 from judge.ranking.leaderboard import Row
-from judge.view import score_display
 from judge.view.earlier_pages import Drawn, contents, digest_of
 from judge.view.page_context import Frame
 from judge.view.parallel import drawn_in_parallel
@@ -26,20 +25,25 @@ def pages(frame: Frame) -> dict[str, bytes]:
     submissions, rows, earlier = Submissions(frame.board), frame.board.rows, frame.earlier
     known = {row.page: submissions.related(row.submission) for row in rows}
     inputs: dict[str, str] = {}
+    ranks: dict[str, str] = {}
     same: dict[str, Mapping[str, bytes]] = {}
     if earlier is not None:
         for row in rows:
-            of_page = inputs_of(frame, row, known[row.page], _neighbour(frame, row))
-            inputs[row.page] = digest = digest_of(of_page)
-            if (files := earlier.same(row.page, digest)) is not None:
-                same[row.page] = files
+            page, related = row.page, known[row.page]
+            inputs[page] = digest_of(inputs_of(frame, row, related, _neighbour(frame, row)))
+            ranks[page] = digest_of(inputs_of_rank_parts(frame, row, related))
+            if (files := earlier.same(page, inputs[page])) is not None:
+                if earlier.made[page].apart != ranks[page]:
+                    files = {page: with_rank_parts(files[page], rank_parts(frame, row, related))}
+                same[page] = files
 
     def draw(rows: Sequence[Row]) -> dict[str, Mapping[str, bytes]]:
         return {row.page: _files(frame, row, known[row.page]) for row in rows}
 
     # Another process is begun only for many pages that have changed.
     drawn = same | drawn_in_parallel(draw, [row for row in rows if row.page not in same])
-    return contents(earlier, {row.page: Drawn(drawn[row.page], inputs.get(row.page, "")) for row in rows})
+    made = {page: Drawn(drawn[page], inputs.get(page, ""), ranks.get(page, "")) for page in known}
+    return contents(earlier, made)
 
 
 def _files(frame: Frame, row: Row, related: Related) -> dict[str, bytes]:
@@ -52,9 +56,9 @@ def _files(frame: Frame, row: Row, related: Related) -> dict[str, bytes]:
         "submission.html",
         row.page,
         row=row,
-        description=model_description(frame, row),
         lines=(*card_lines(card, row.submission.preflight), *judged_lines(card, row.tasks)),
-        rank_status=frame.rank_statuses.get(row.submission.id, score_display.RankStatus()),
+        rank_parts=rank_parts(frame, row, related),
+        mark=MARK,
         team=team_name(row.submission),
         related=related,
         figures=figures_of(frame, row),

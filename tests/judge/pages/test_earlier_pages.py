@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 
 from judge.pages.models import model_pages
+from judge.pages.models.rank_parts import MARK
 from judge.pages.tasks import task_pages
 from judge.ranking.leaderboard import Leaderboard, Row, TakenOut, TaskLine
 from judge.view.earlier_pages import EarlierPages, contents, digest_of
@@ -257,6 +258,21 @@ def test_a_page_with_equal_inputs_is_not_drawn() -> None:
     after = drawn(changed, EarlierPages(remembered.drawn, lambda path: b"as it was"))
     expected = {changed.board.rows[1].page, task_page(line.task.name)}
     assert {path for path, content in after.items() if content != b"as it was"} == expected
+
+
+def test_a_rank_that_moves_changes_the_marked_parts_alone() -> None:
+    remembered, mark = EarlierPages(), MARK.encode()
+    pages = drawn(board(), remembered)
+
+    def kept(path: str) -> bytes:
+        parts = pages[path].split(mark)
+        parts[::2] = [b"as it was"] * len(parts[::2])
+        return mark.join(parts)
+
+    moved = CHANGES["a rank"](board())
+    page = model_pages.pages(replace(moved, earlier=EarlierPages(remembered.drawn, kept)))[moved.board.rows[3].page]
+    assert set(page.split(mark)[::2]) == {b"as it was"}
+    assert b"<strong>Rank 5</strong>" in page
 
 
 def test_the_pages_of_other_tasks_stay_if_the_ranking_changes() -> None:
