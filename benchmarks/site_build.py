@@ -1,8 +1,8 @@
 """Building the site of a large leaderboard: `judge site build` in its own process, first, then with one more result,
 then with nothing new.
 
-A result that completes a model's tasks gives it a rank. Then the pages of all ranked models are drawn again, since they
-state ranks. So this is measured apart from a result that gives no rank.
+A result that completes a model's tasks gives it a rank, which moves others: their ranks are put into all their pages.
+So this is measured apart from a result that gives no rank.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from sandbox.wire.session import SessionOutcome
 LOG_S = 6.0
 LOG_FILES = 2
 TINY_MEMORY_BYTES = 112 * MIB
+N_CHILDREN = 4  # of the attack by several children
 
 
 def _fills(folder: str, limit_bytes: int) -> Look:
@@ -66,8 +67,8 @@ def _children(trial: Trial) -> Finding:
         return Finding(held, f"the session ended: {outcome.verdict}: {outcome.sentence}")
     killed, taken = outcome.value
     peak = outcome.memory_bytes or 0
-    held = killed >= 1 and killed + taken >= 4 and peak <= LIMITS.memory_bytes
-    return Finding(held, f"the kernel ended {killed:.0f} of its 4 children")
+    held = (killed >= 1 or taken < N_CHILDREN) and peak <= LIMITS.memory_bytes
+    return Finding(held, f"the kernel ended {killed:.0f} of its {N_CHILDREN} children")
 
 
 def _processes(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
