@@ -21,6 +21,8 @@ LOG_S = 6.0
 LOG_FILES = 2
 TINY_MEMORY_BYTES = 112 * MIB
 N_CHILDREN = 4  # of the attack by several children
+REACHED = 0.9
+"""The share of a limit from which it is reached: the kernel counts in pages and batches."""
 
 
 def _fills(folder: str, limit_bytes: int) -> Look:
@@ -55,9 +57,12 @@ def _within_memory(trial: Trial, memory_bytes: int) -> Finding:
 
 
 def _is_held_until_its_end(outcome: SessionOutcome[Any], memory_bytes: int) -> bool:
-    """Whether a session whose time was up never had more than its memory."""
-    peak = outcome.memory_bytes
-    return outcome.verdict is Verdict.TIME_LIMIT and peak is not None and peak <= memory_bytes
+    """Whether a session whose time was up had reached the limit of its memory, and never had more."""
+    return outcome.verdict is Verdict.TIME_LIMIT and _is_at_its_limit(outcome, memory_bytes)
+
+
+def _is_at_its_limit(outcome: SessionOutcome[Any], memory_bytes: int) -> bool:
+    return REACHED * memory_bytes <= (outcome.memory_bytes or 0) <= memory_bytes
 
 
 def _children(trial: Trial) -> Finding:
@@ -67,7 +72,8 @@ def _children(trial: Trial) -> Finding:
         return Finding(held, f"the session ended: {outcome.verdict}: {outcome.sentence}")
     killed, taken = outcome.value
     peak = outcome.memory_bytes or 0
-    held = (killed >= 1 or taken < N_CHILDREN) and peak <= LIMITS.memory_bytes
+    held = killed >= 1 and peak <= LIMITS.memory_bytes
+    held = held or (taken < N_CHILDREN and _is_at_its_limit(outcome, LIMITS.memory_bytes))
     return Finding(held, f"the kernel ended {killed:.0f} of its {N_CHILDREN} children")
 
 
