@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
-import http.server
 import io
 import shutil
 import threading
@@ -18,10 +16,12 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+from judge.publishing.local_server import LOOPBACK, site_server
+
 WIDTHS = {400: 1100, 1280: 900, 2560: 1500}
 """The height of the window by its width, in CSS pixels."""
 MAIN = ("leaderboard", "figures", "compare", "model", "task")
-OTHERS = ("domains", "schemes", "firmness", "ml-peg", "reproduced", "changes", "how", "submit", "404")
+OTHERS = ("domains", "schemes", "firmness", "ml-peg", "reproduced", "changes", "how", "submit")
 WIDEST = max(WIDTHS)  # for the main pages alone
 COLOURS = 224  # of a picture: few colours give small files
 LARGEST = 1280  # pixels: wider pictures are scaled down to this width
@@ -55,7 +55,8 @@ def pages(site: Path) -> dict[str, str]:
         first = min((site / folder).glob("*.html"), default=None)
         if first is not None:
             paths[name] = first.relative_to(site).as_posix()
-    return paths | {name: path for name in OTHERS if (site / (path := f"{name}.html")).is_file()}
+    others = {name: path for name in OTHERS if (site / (path := f"{name}.html")).is_file()}
+    return paths | others | {"404": "no-such-page.html"}
 
 
 def _picture(browser: Browser, url: str, width: int, height: int, scheme: str) -> bytes:
@@ -73,14 +74,10 @@ def _picture(browser: Browser, url: str, width: int, height: int, scheme: str) -
 
 @contextmanager
 def _served(folder: Path) -> Iterator[str]:
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    server = site_server(folder, 0)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"http://{LOOPBACK}:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()

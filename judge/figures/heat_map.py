@@ -17,7 +17,8 @@ from tasks.suites.suite import Task
 
 NO_VALUE = "no value"
 _SYMBOLS = {NO_VALUE: "line-ew-open", verdict_words(NOT_JUDGED): "line-ew-open"}
-_ROW_HEIGHT, _NAME_ROOM = 15, 220  # CSS pixels
+_ROW_HEIGHT, _PER_CHARACTER, _DOMAIN_ROOM = 15, 6.4, 70  # CSS pixels; the second of a task's name
+_LONGEST_NAME = 40  # characters
 
 
 def heat_map(frame: Frame) -> Figure | None:
@@ -36,15 +37,16 @@ def heat_map(frame: Frame) -> Figure | None:
         [_cell(row, task, by_task.get(task.name)) for task in tasks]
         for row, by_task in zip(board.rows, errors, strict=True)
     ]
+    labels = short_names((task.label for task in tasks), _LONGEST_NAME)
     return Figure(
         "heat-map",
         "Normalised error of each model in each task",
         _about(len(board.suite.tasks) - len(tasks)),
         (Heading("Model"), *(Heading(task.label) for task in tasks)),
         [(name, *row) for name, row in zip(names, cells, strict=True)],
-        _traces(names, tasks, cells),
-        _layout(names, tasks),
-        height=_NAME_ROOM + _ROW_HEIGHT * len(names),
+        _traces(names, tasks, labels, cells),
+        _layout(names),
+        height=round(_DOMAIN_ROOM + _PER_CHARACTER * max(map(len, labels))) + _ROW_HEIGHT * len(names),
     )
 
 
@@ -71,26 +73,28 @@ def _about(n_others: int) -> str:
     return f"{about} {count(n_others, 'task')} without a normalised error left out." if n_others else about
 
 
-def _traces(names: Sequence[str], tasks: Sequence[Task], cells: Sequence[Sequence[float | str]]) -> list[Trace]:
+def _traces(
+    names: Sequence[str], tasks: Sequence[Task], labels: Sequence[str], cells: Sequence[Sequence[float | str]]
+) -> list[Trace]:
     """A row of bars for each model, coloured by the error, and a mark for each cell without a value.
 
     plotly's heat map trace is an image made by a script, which the Content-Security-Policy of the pages refuses.
     """
-    columns = [[task.domain for task in tasks], [task.label for task in tasks]]
+    columns = [[task.domain for task in tasks], labels]
     bars = [_bars(name, number, columns, row) for number, (name, row) in enumerate(zip(names, cells, strict=True))]
     marks = [
-        (task, number, f"{name}\n{task.label}: {cell}", _SYMBOLS.get(cell, "x-thin-open"))
+        (task.domain, label, number, f"{name}\n{task.label}: {cell}", _SYMBOLS.get(cell, "x-thin-open"))
         for number, (name, row) in enumerate(zip(names, cells, strict=True))
-        for task, cell in zip(tasks, row, strict=True)
+        for task, label, cell in zip(tasks, labels, row, strict=True)
         if isinstance(cell, str)
     ]
     if not marks:
         return bars
-    marked, y, text, symbols = zip(*marks, strict=True)
+    domains, marked, y, text, symbols = zip(*marks, strict=True)
     without_value = {
         "type": "scatter",
         "mode": "markers",
-        "x": [[task.domain for task in marked], [task.label for task in marked]],
+        "x": [domains, marked],
         "y": y,
         "text": text,
         "marker": {"size": 7, "symbol": symbols},
@@ -120,7 +124,7 @@ def _bars(name: str, number: int, columns: Sequence[Sequence[str]], row: Sequenc
     }
 
 
-def _layout(names: Sequence[str], tasks: Sequence[Task]) -> Trace:
+def _layout(names: Sequence[str]) -> Trace:
     return {
         "barmode": "overlay",
         "hovermode": "closest",

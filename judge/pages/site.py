@@ -14,11 +14,11 @@ from judge.pages.chooser import Chooser, chooser
 from judge.pages.compare import compare_page
 from judge.pages.models import model_pages
 from judge.pages.tasks import task_pages
+from judge.parallel import in_background
 from judge.ranking.derived_values import Derivations
 from judge.ranking.leaderboard import Leaderboard
 from judge.view.earlier_pages import EarlierPages, Made
 from judge.view.page_context import Frame, frame
-from judge.view.parallel import in_background
 from judge.view.sources import Sources
 
 PARTS = (model_pages, compare_page, text_pages, data_files, table_pages, figures_page)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS
 from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
 from judge.pages.citation import citation
 from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.ranking.leaderboard import Leaderboard
-from judge.view import formatting
 from judge.view.columns import task_groups
 from judge.view.leaderboard_export import task_page
+from judge.view.limit_text import limit_lines
 from judge.view.page_context import Frame
-from sandbox.limits import Limits
 from scoring.ml_peg import load_facts
 from scoring.robustness import LEVEL
 from submissions.card.starter import StarterName
@@ -26,26 +23,6 @@ from tasks.kinds.registry import KINDS
 from tasks.metrics.failure_cost import COST_IN_BASELINES
 
 _GPU = "GPU "  # the hardware class of a machine with a GPU begins so: `judge.records.hardware.hardware_class`
-_LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
-    "memory_bytes": ("Memory, without swap", formatting.size),
-    "tmp_bytes": ("/tmp, within that memory", formatting.size),
-    "shm_bytes": ("Shared memory", formatting.size),
-    "cpus": ("Processors", formatting.thousands),
-    "pids": ("Processes and threads", formatting.thousands),
-    "open_files": ("Open files", formatting.thousands),
-    "startup_s": ("From the start to the loaded model", formatting.duration),
-    "message_s": ("One message and its answer", formatting.duration),
-    "max_atoms_per_batch": ("Atoms in a batch", formatting.thousands),
-    "log_bytes": ("Stored part of its log", formatting.size),
-}
-_OF_THE_HOST = frozenset({"cpus"})  # their default depends on the machine that makes the page
-
-
-class LimitLine(NamedTuple):
-    """A limit of the sandbox, as text."""
-
-    name: str
-    value: str
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
@@ -112,21 +89,6 @@ def _submit(frame: Frame) -> bytes:
         limits=limit_lines(()),
         time_digits=TIME_DIGITS,
     )
-
-
-def limit_lines(stated: Sequence[Mapping[str, float]]) -> tuple[LimitLine, ...]:
-    """The limits of results, each as a range from the smallest to the largest; the defaults if there are none."""
-    default = Limits(cpus=1).model_dump()
-    lines = []
-    for name, (words, text) in _LIMITS.items():
-        values = sorted({limits[name] for limits in stated if name in limits})
-        if not values and not stated and name not in _OF_THE_HOST:
-            values = [float(default[name])]
-        if values:
-            ends = dict.fromkeys((values[0], values[-1]))
-            shown = (text(value if name.endswith("_s") else int(value)) for value in ends)
-            lines.append(LimitLine(words, "\u00a0–\u00a0".join(shown)))
-    return tuple(lines)
 
 
 def _never_on_gpu(board: Leaderboard) -> tuple[str, ...]:

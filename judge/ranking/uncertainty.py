@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from judge.ranking.cluster_statistics import N_RESAMPLES, SEED, ClusterStatistics
-from judge.ranking.interval_cache import IntervalCache, NodeNames, key_of, packed, unpacked
+from judge.ranking.interval_cache import IntervalCache, NodeNames, packed, unpacked
 from judge.ranking.leaderboard import Robustness
+from judge.ranking.rank_moves import begun_moves, unpacked_moves
 from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoredTree
 from judge.ranking.submission_scores import SubmissionScores
@@ -18,10 +19,8 @@ from scoring import Node, ScoringError
 from scoring.bootstrap import Pools, draw_units, pools
 from scoring.intervals import ResampledScore, Uncertainty, resampled_scores, with_ranks
 from scoring.names import SCORES
-from scoring.robustness import LeftOut, RankRange, leave_one_out, random_weights, rank_ranges
+from scoring.robustness import LeftOut, RankRange
 from scoring.tree import with_left_out
-
-Moves = tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]
 
 
 def robustness(
@@ -36,26 +35,37 @@ def robustness(
         ranked: the submissions that have ranks.
     """
     statistics = ClusterStatistics(judged, scores, cache)
+    scored = {
+        key: {id: tree for id, each in scores.items() if (tree := each.trees.get(key)) and tree.shape.has_units}
+        for key, score in SCORES.items()
+        if score.resampled
+    }
+    scored = {key: trees for key, trees in scored.items() if trees}
+    placed = {key: {id: tree for id, tree in trees.items() if id in ranked} for key, trees in scored.items()}
     intervals: dict[str, Mapping[str, Uncertainty]] = {}
-    weights: dict[str, Mapping[str, RankRange]] = {}
-    without: dict[str, Mapping[str, LeftOut]] = {}
-    for score in SCORES.values():
-        scored = {
-            id: tree for id, each in scores.items() if (tree := each.trees.get(score.key)) and tree.shape.has_units
-        }
-        if not score.resampled or not scored:
-            continue
-        placed = {id: tree for id, tree in scored.items() if id in ranked}
-        try:
-            drawn = _resampled(scored, placed, statistics, cache)
-            ranks = with_ranks({id: drawn[id] for id in placed}, lower_is_better=score.lower_is_better)
-            intervals[score.key] = {id: drawn[id].uncertainty for id in sorted(scored)} | ranks
-            weights[score.key], without[score.key] = (
-                _moves(placed, score.lower_is_better, cache) if placed else ({}, {})
-            )
-        except ScoringError as error:
-            judged.problems.append(f"uncertainty of the {score.label.lower()}: {error}")
+    with begun_moves(placed, cache) as moves:
+        for key, trees in scored.items():
+            with _reported(judged, key):
+                drawn = _resampled(trees, placed[key], statistics, cache)
+                of_ranked = {id: drawn[id] for id in placed[key]}
+                ranks = with_ranks(of_ranked, lower_is_better=SCORES[key].lower_is_better)
+                intervals[key] = {id: drawn[id].uncertainty for id in sorted(trees)} | ranks
+        entries = moves()
+    weights: dict[str, Mapping[str, RankRange]] = {key: {} for key in intervals}
+    without: dict[str, Mapping[str, LeftOut]] = {key: {} for key in intervals}
+    for key in [key for key in entries if key in intervals]:
+        with _reported(judged, key):
+            weights[key], without[key] = unpacked_moves(entries[key])
     return Robustness(intervals, weights, without)
+
+
+@contextmanager
+def _reported(judged: Judged, score: str) -> Iterator[None]:
+    """Adds a line to `judged.problems` if the uncertainty of a score cannot be computed."""
+    try:
+        yield
+    except ScoringError as error:
+        judged.problems.append(f"uncertainty of the {SCORES[score].label.lower()}: {error}")
 
 
 def _resampled(
@@ -102,25 +112,6 @@ def _resampled(
 
 def _with_key(score: ResampledScore, key: str | None) -> ResampledScore:
     return score if key is None else score._replace(uncertainty=replace(score.uncertainty, made_from=key))
-
-
-def _moves(trees: Mapping[str, ScoredTree], lower_is_better: bool, cache: IntervalCache) -> Moves:
-    """By submission, its ranks under random weights and without single tasks; what was left out counts as worst."""
-    key = key_of("moves", lower_is_better, {id: tree.digest for id, tree in sorted(trees.items())})
-    if entry := cache.get(key):
-        ranges, left_out = json.loads(entry)
-        return (
-            {id: RankRange(*values) for id, values in ranges.items()},
-            {id: LeftOut(rank, without, tuple(decisive)) for id, (rank, without, decisive) in left_out.items()},
-        )
-    whole = {key: with_left_out(tree.node()) for key, tree in trees.items()}
-    shapes = {tree.shape: tree for tree in whole.values()}.values()
-    drawn = random_weights(shapes, N_RESAMPLES, np.random.default_rng(SEED))
-    ranges = rank_ranges(whole, drawn, lower_is_better=lower_is_better)
-    left_out = leave_one_out(whole, lower_is_better=lower_is_better)
-    data = [ranges, {id: (each.rank, each.without, each.decisive) for id, each in left_out.items()}]
-    cache.put(key, json.dumps(data).encode())
-    return ranges, left_out
 
 
 def _of_each_shape(trees: Iterable[ScoredTree]) -> dict[str, ScoredTree]:

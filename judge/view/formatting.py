@@ -170,6 +170,9 @@ def size(n_bytes: int | None) -> str:
     """The size in MiB or GiB; a dash if there is none."""
     if n_bytes is None:
         return NONE
+    gibibytes, rest = divmod(n_bytes, 2**30)
+    if gibibytes and not rest:
+        return f"{gibibytes} GiB"
     mebibytes = n_bytes / 2**20
     return f"{mebibytes:,.0f} MiB".replace(",", "\u202f") if mebibytes < 10_000 else f"{mebibytes / 1024:.1f} GiB"
 

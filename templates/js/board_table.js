@@ -58,7 +58,7 @@ export function boardTable(table, file) {
 function newHead(column) {
   const label = element("span", { class: "head" }, column.label);
   if (column.lower !== undefined && column.group !== CARD) {
-    label.append(" ", element("span", { class: "arrow", "aria-hidden": "true" }, column.lower ? "↓" : "↑"));
+    label.append("\u00a0", element("span", { class: "arrow", "aria-hidden": "true" }, column.lower ? "↓" : "↑"));
     label.append(element("span", { class: "unseen" }, `, ${column.lower ? "lower" : "higher"} is better`));
   }
   const th = element("th", { role: "columnheader", scope: "col", class: kindOf(column), "data-key": column.key }, label);

@@ -23,8 +23,8 @@ def build_command(
     as_json: Json = False,
 ) -> None:
     """Writes the pages from the store. Exit status 1 if a broken record was left out."""
+    from judge.parallel import in_background
     from judge.records.store_snapshot import list_records
-    from judge.view.parallel import in_background
     from judge.workspace import open_workspace
 
     workspace = open_workspace()

@@ -11,6 +11,7 @@ import typer
 
 from judge.cli.output import print_done
 from judge.gc_pause import long_lived
+from judge.parallel import in_background
 from judge.publishing.build_cache import (
     build_key,
     earlier_pages,
@@ -28,7 +29,6 @@ from judge.records.store_snapshot import StoreSnapshot, list_records
 from judge.records.suite_record import load_unchanged
 from judge.view.earlier_pages import EarlierPages
 from judge.view.jinja import compiled_templates
-from judge.view.parallel import in_background
 from judge.workspace import Workspace
 from sandbox.events import plain
 from submissions.store.interface import Stamped

@@ -13,10 +13,10 @@ from judge.pages.models.rank_parts import MARK, rank_parts, with_rank_parts
 from judge.pages.models.reproducibility import repeats_of
 from judge.pages.models.score_tree import differs_as_published, score_trees
 from judge.pages.models.tree_markup import tree_markup
+from judge.parallel import drawn_in_parallel
 from judge.ranking.leaderboard import Row
 from judge.view.earlier_pages import Drawn, contents, digest_of
 from judge.view.page_context import Frame
-from judge.view.parallel import drawn_in_parallel
 from judge.view.related_submissions import Related, Submissions, team_name
 
 

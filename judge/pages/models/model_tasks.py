@@ -15,8 +15,9 @@ from judge.ranking.leaderboard import Row, TaskLine
 from judge.ranking.score_inputs import is_usable
 from judge.records.records import Result
 from judge.view import formatting
-from judge.view.escaping import number, words
+from judge.view.escaping import words
 from judge.view.leaderboard_export import task_page
+from judge.view.limit_text import limits_text
 from judge.view.table_cells import lean_row, number_cells, shown, word_cell
 from scoring import Term
 from scoring.names import FORCE_FIELD, PROPERTY_ERROR
@@ -213,7 +214,7 @@ def _without(facts: Mapping[str, Value], shared: Mapping[str, Value]) -> dict[st
 
 
 def _limits(limits: Mapping[str, float]) -> Facts:
-    text = ", ".join(f"{name.replace('_', ' ')} {number(value, 4)}" for name, value in sorted(limits.items()))
+    text = limits_text(limits)
     return {"Limits": words(text)} if text else {}
 
 

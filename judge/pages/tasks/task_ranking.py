@@ -65,9 +65,8 @@ class RankGroup(NamedTuple):
 
     @property
     def ordered(self) -> bool:
-        """Whether any two models have an order; true if there are fewer than two."""
-        places = [line.place for line in self.lines if line.place is not None]
-        return len(places) < 2 or len(set(places)) > 1
+        """Whether any two models have an order."""
+        return len({line.place for line in self.lines if line.place is not None}) > 1
 
     @property
     def few(self) -> bool:

@@ -92,6 +92,17 @@ def test_times_are_placed_within_one_class_of_machine() -> None:
     assert "Times compare only within one hardware class" in page.words
 
 
+def test_a_model_without_a_time_does_not_hide_that_the_others_have_no_order() -> None:
+    """It stands in a group of its own, which has no two models to be ordered."""
+    models = [submission("A"), submission("B"), submission("C")]
+    (speed,) = [each for each in SUITE.tasks if each.name == "speed"]
+    timings = zip(models, (10.0, 90.0), strict=False)
+    results = [result(model, speed, {"time_mean": timed(microseconds)}) for model, microseconds in timings]
+    page = PageReader(pages(page_frame(SUITE, models, results, n_items=4))["tasks/speed.html"])
+    assert [page.row(name)[0][0].strip() for name in ("A", "B", "C")] == ["1–2", "1–2", "–"]
+    assert "there are fewer than 30 independent items" in page.words
+
+
 def test_a_model_for_comparison_takes_no_place(three: Frame) -> None:
     rows = tuple(
         replace(row, rank=None, reference="for comparison") if row.submission.card.name == "Good" else row

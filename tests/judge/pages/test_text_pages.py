@@ -12,10 +12,11 @@ from judge.disclosure.public_curves import HIDDEN_DIGITS
 from judge.disclosure.public_leaderboard import public_board
 from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
 from judge.pages.site import render
-from judge.pages.text_pages import limit_lines, pages
+from judge.pages.text_pages import pages
 from judge.ranking.build import build_leaderboard
 from judge.view import formatting
 from judge.view.columns import columns_of
+from judge.view.limit_text import limit_lines, limits_text
 from judge.view.page_context import Frame, frame
 from judge.view.sources import Sources
 from sandbox.limits import GIB, Limits
@@ -94,10 +95,16 @@ def test_the_rules_for_hidden_data_sets_are_stated() -> None:
 def test_limits_are_those_that_results_ran_under() -> None:
     ran = [{"memory_bytes": 8.0 * GIB, "cpus": 2.0}, {"memory_bytes": 16.0 * GIB, "cpus": 2.0}]
     lines = {line.name: line.value for line in limit_lines(ran)}
-    assert lines == {"Memory, without swap": "8\u202f192 MiB\u00a0–\u00a016.0 GiB", "Processors": "2"}
+    assert lines == {"Memory, without swap": "8 GiB\u00a0–\u00a016 GiB", "Processors": "2"}
     default = {line.name: line.value for line in limit_lines(())}
     assert default["From the start to the loaded model"] == formatting.duration(Limits(cpus=1).startup_s)
     assert "Processors" not in default  # their default depends on the machine that makes the page
+
+
+def test_the_limits_of_one_result_are_a_line() -> None:
+    ran = {"task_s": 300.0, "cpus": 2.0, "memory_bytes": 1.5 * GIB}
+    assert limits_text(ran) == "Memory, without swap: 1\u202f536 MiB; Processors: 2; The whole task: 5 min 0 s"
+    assert limits_text({}) == ""
 
 
 def test_kinds_without_a_result_from_a_gpu_are_named() -> None:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from judge.view import parallel as module
-from judge.view.parallel import LEAST, drawn_in_parallel
+from judge import parallel as module
+from judge.parallel import LEAST, drawn_in_parallel
 
 ITEMS = range(3 * LEAST)
 PARENT = os.getpid()
@@ -52,7 +52,7 @@ def test_the_parent_draws_the_share_of_a_child_that_fails() -> None:
 
 KILLED = """
 import os, signal, time
-from judge.view.parallel import in_background
+from judge.parallel import in_background
 with in_background(lambda: b"x" * 10_000_000):
     time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGKILL)
