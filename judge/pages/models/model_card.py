@@ -112,8 +112,8 @@ def _labels(stated: StatedLabelSet | None) -> str:
 
 def _label_sets_of(domain: str, tasks: Sequence[TaskLine]) -> str:
     """`judged against PBE in 3 tasks, RPBE in 1 task`."""
-    results = [line.result for line in tasks if line.task.model_domain == domain and line.result is not None]
-    sets = Counter(result.label_set for result in results if result.label_set)
+    labelled = [line for line in tasks if line.task.model_domain == domain and line.task.traits.labelled]
+    sets = Counter(line.result.label_set for line in labelled if line.result is not None and line.result.label_set)
     names = ", ".join(f"{name} in {count(n, 'task')}" for name, n in sorted(sets.items()))
     return f"judged against {names}" if names else "not judged against labels"
 

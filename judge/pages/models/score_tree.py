@@ -23,8 +23,8 @@ class Published(NamedTuple):
     """A number as published, if it differs.
 
     Args:
-        words: the number, or that it is left out or not there.
-        share: its share in the published number above; None if the share is the same or the number is not there.
+        words: the number, or that there is none.
+        share: its share in the published number above; None if the share is the same or if there is no number.
         rule: the published rule; empty if it is the same.
     """
 
@@ -133,7 +133,7 @@ class _TreeWriter(NamedTuple):
     ) -> Branch:
         """A number below another. If the published scheme lacks a whole branch, only its top says so."""
         branch = self.branch(term, published, path, source)
-        return branch._replace(published=Published("not there")) if any_published and published is None else branch
+        return branch._replace(published=Published("without it")) if any_published and published is None else branch
 
     def _evidence(self, leaf: Leaf, under: str) -> str:
         if leaf.key in self.described:

@@ -6,27 +6,28 @@ from collections.abc import Collection, Iterable
 
 from markupsafe import Markup
 
+from judge.disclosure.redaction import TIME_DIGITS
 from judge.pages.tasks.task_ranking import PlaceRange, RawCell, TaskRank
 from judge.records.records import Result
 from judge.view import formatting
+from judge.view.columns import score_span, score_text
 from judge.view.escaping import words
 from scoring.intervals import Interval
 
+_DIGITS = 3  # of raw metrics but times
 _DASH = f'<td class="num" data-value="">{formatting.NONE}</td>'
 
 
-def ranking_rows(
-    lines: Iterable[TaskRank], root: str, twins: Collection[str], *, scored: bool, labelled: bool
-) -> Markup:
+def ranking_rows(lines: Iterable[TaskRank], root: str, twins: Collection[str], *, score: str, labelled: bool) -> Markup:
     """A row for each model.
 
     Args:
         root: the relative path to the site's top folder.
         twins: IDs of submissions whose name looks like that of another team's.
-        scored: whether the table has a column for the score over this task.
+        score: the key of the score that the table has a column for, over this task alone; empty: none.
         labelled: whether it has a column for the label set.
     """
-    return Markup("".join(_row(line, root, twins, scored, labelled) for line in lines))
+    return Markup("".join(_row(line, root, twins, score, labelled) for line in lines))
 
 
 def chip(status: str, n_failed: int = 0, n_items: int = 0) -> str:
@@ -42,13 +43,14 @@ def chip(status: str, n_failed: int = 0, n_items: int = 0) -> str:
     return f'<span class="chip {css}"><span aria-hidden="true">{mark}</span> {words}</span>'
 
 
-def _row(line: TaskRank, root: str, twins: Collection[str], scored: bool, labelled: bool) -> str:
+def _row(line: TaskRank, root: str, twins: Collection[str], score: str, labelled: bool) -> str:
     result = line.line.result
     n_items = result.n_items if result is not None else 0
     cells = [_place(line.place), _model(line, root, twins)]
-    if scored:
-        cells.append(_score(line))
-    cells += map(_raw, line.raw)
+    if score:
+        cells.append(_score(line, score))
+    digits = TIME_DIGITS if line.line.task.traits.times else _DIGITS
+    cells += [_raw(cell, digits) for cell in line.raw]
     if labelled:
         cells.append(f"<td>{words(result.label_set) if result is not None else ''}</td>")
     cells += (
@@ -75,41 +77,40 @@ def _model(line: TaskRank, root: str, twins: Collection[str]) -> str:
     return f'<th scope="row" data-value="{words(card.name.lower())}">{name}{twin}{version}{marked}</th>'
 
 
-def _score(line: TaskRank) -> str:
+def _score(line: TaskRank, key: str) -> str:
     if line.value is None:
-        counts = (
-            "" if line.counted is None else f'<span class="range">counts {formatting.decimals(line.counted)}</span>'
-        )
+        counts = "" if line.counted is None else f'<span class="range">counts {score_text(key, line.counted)}</span>'
         return f'<td class="num task-score" data-value="">{formatting.NONE}{counts}</td>'
-    text = f"{formatting.decimals(line.value)}{_interval(line.interval)}"
+    text = f"{score_text(key, line.value)}{_interval(line.interval, key)}"
     if line.as_references:
         text += '<span class="range">at the reference’s own uncertainty</span>'
     return f'<td class="num task-score" data-value="{line.value}">{text}</td>'
 
 
-def _interval(interval: Interval | None) -> str:
+def _interval(interval: Interval | None, key: str) -> str:
     """An interval; the template macro of that name draws the same."""
     if interval is None:
         return ""
-    text, title = f'<span class="unseen">95 % interval </span>{formatting.span(interval.low, interval.high)}', ""
+    text, title = f'<span class="unseen">95 % interval </span>{score_span(key, interval.low, interval.high)}', ""
     if interval.n_held:
         title = f' title="Lower bound of the width: {formatting.count(interval.n_held, "part")} could not be resampled"'
         text += '<span aria-hidden="true"> *</span><span class="unseen">, a lower bound of the width</span>'
     return f'<span class="range"{title}>{text}</span>'
 
 
-def _raw(cell: RawCell) -> str:
+def _raw(cell: RawCell, digits: int) -> str:
     if cell.record is None:
         return _DASH
     value = cell.record.value if cell.record.charged is None else cell.record.charged
     unit, range_ = cell.record.unit, ""
     if cell.interval is not None:
         low, high = (
-            formatting.number(formatting.shown_value(end, unit)) for end in (cell.interval.low, cell.interval.high)
+            formatting.number(formatting.shown_value(end, unit), digits)
+            for end in (cell.interval.low, cell.interval.high)
         )
         range_ = f'<span class="range">{low}\u00a0–\u00a0{high}</span>'
     order = "" if value is None else value
-    return f'<td class="num" data-value="{order}">{formatting.number(formatting.shown_value(value, unit))}{range_}</td>'
+    return f'<td class="num" data-value="{order}">{formatting.number(formatting.shown_value(value, unit), digits)}{range_}</td>'
 
 
 def _failed(line: TaskRank, result: Result | None) -> str:

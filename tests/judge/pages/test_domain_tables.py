@@ -50,6 +50,12 @@ def test_a_reference_row_takes_no_rank() -> None:
     board = build_leaderboard(SUITE, [ranked, dummy], good_results(ranked, 0.3) + good_results(dummy, 0.1), items_of)
     for table in domain_tables(board, [dummy.id]):
         assert [(line.row.submission.id, line.rank) for line in table.lines] == [(ranked.id, 1), (dummy.id, None)]
+    compared = build_leaderboard(
+        SUITE, [ranked, dummy], good_results(ranked, 0.3) + good_results(dummy, 0.1), items_of, references=[dummy.id]
+    )
+    page = table_pages.pages(frame(public_board(compared, ()), Sources()))["domains.html"].decode()
+    assert 'dummy</bdi></a> <span class="badge">reference</span>' in page
+    assert "ranked</bdi></a></th>" in page
 
 
 def test_one_domain_needs_no_table() -> None:

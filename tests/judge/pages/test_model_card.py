@@ -49,6 +49,8 @@ def test_charge_labels_and_hardware_are_shown(tmp_path: Path) -> None:
     )
     model = changed(model, preflight=model.preflight.model_copy(update={"checks": seen}))
     results = good_results(model, 0.2)
+    for without_labels in (3, 4):  # dynamics and timing: answers are compared with nothing
+        results[without_labels] = results[without_labels].model_copy(update={"label_set": "PBE"})
     results[1] = results[1].model_copy(update={"label_set": "PBE", "label_set_declared": True})
     page = page_of(tmp_path, model, results)
     stated = {name: (statement, measured) for name, statement, measured in page.rows("measured-title")}
@@ -58,6 +60,7 @@ def test_charge_labels_and_hardware_are_shown(tmp_path: Path) -> None:
 
     assert stated["Dispersion"][0] == "in the energies"
     assert stated["Level of theory, Molecules"] == ("PBE", "judged against PBE in 1 task")
+    assert stated["Level of theory, Inorganic Materials"] == ("not stated", "not judged against labels")
     assert "In the preflight, asked again, ethanol: ΔE 0.0e+00" in page.words
 
 

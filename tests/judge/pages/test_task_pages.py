@@ -19,7 +19,7 @@ from tasks.metrics.metric import MetricPart
 from tasks.suites.suite import load_suite, packaged_suites
 from tests.judge.pages.page_reader import PageReader, page_frame
 from tests.judge.pages.three_models import CRYSTALS_CARD
-from tests.world.board_records import FORCE, SUITE, error, good_results, items_of, result, submission, task
+from tests.world.board_records import FORCE, SUITE, error, good_results, items_of, result, submission, task, timed
 
 
 @pytest.mark.parametrize("name", packaged_suites())
@@ -78,6 +78,20 @@ def test_the_trivial_model_stands_at_one(read: dict[str, PageReader]) -> None:
         )  # the column with the same name
     assert float(read["tasks/speed.html"].row("Reference speed")[2][1]) == 1.0
     assert read["tasks/speed.html"].row("Reference speed")[3][0].strip() == "100"
+
+
+def test_a_task_without_labels_has_no_level_of_theory_and_counts_its_items_once() -> None:
+    models, results = [submission("A"), submission("B")], []
+    for model, labels in zip(models, ("PBE", "RPBE"), strict=True):
+        for each in good_results(model, 0.2):
+            more = {**each.metrics, "wire_cost": timed(3.0, n_items=99)} if each.task == "speed" else each.metrics
+            results.append(each.model_copy(update={"label_set": labels, "n_items": 20, "metrics": more}))
+    read = {path: PageReader(page) for path, page in pages(page_frame(SUITE, models, results)).items()}
+    assert "labels of different levels of theory: PBE, RPBE" in read["tasks/crystals.html"].words
+    speed = read["tasks/speed.html"]
+    assert "levels of theory" not in speed.words
+    assert "Items 20" in speed.words
+    assert speed.row("A")[2][0].startswith("1.2")  # 100 µs/atom over 83: a time has two digits
 
 
 def test_equations_of_state_are_compared_with_pbe_against_experiment() -> None:
