@@ -101,16 +101,16 @@ def _interval(interval: Interval | None, key: str) -> str:
 def _raw(cell: RawCell, digits: int) -> str:
     if cell.record is None:
         return _DASH
+
+    def text(value: float | None) -> str:
+        return formatting.number(formatting.shown_value(value, unit), digits)
+
     value = cell.record.value if cell.record.charged is None else cell.record.charged
     unit, range_ = cell.record.unit, ""
     if cell.interval is not None:
-        low, high = (
-            formatting.number(formatting.shown_value(end, unit), digits)
-            for end in (cell.interval.low, cell.interval.high)
-        )
-        range_ = f'<span class="range">{low}\u00a0–\u00a0{high}</span>'
+        range_ = f'<span class="range">{text(cell.interval.low)}\u00a0–\u00a0{text(cell.interval.high)}</span>'
     order = "" if value is None else value
-    return f'<td class="num" data-value="{order}">{formatting.number(formatting.shown_value(value, unit), digits)}{range_}</td>'
+    return f'<td class="num" data-value="{order}">{text(value)}{range_}</td>'
 
 
 def _failed(line: TaskRank, result: Result | None) -> str:
