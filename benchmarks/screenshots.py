@@ -1,6 +1,7 @@
 """Pictures of each kind of page, narrow and wide, light and dark: `python -m benchmarks.screenshots SITE --out DIR`.
 
-`make demo` writes the site for docs/screenshots to var/site.
+`make demo` writes the site for docs/screenshots to var/site. Numbers that others published are in the suite
+`diatomics`: a site of it, with CHGNet, has `reproduced.html`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("site", type=Path, help="folder of the pages")
     parser.add_argument("--out", type=Path, required=True, help="folder of the pictures")
+    parser.add_argument("--only", nargs="*", help="names of pages, such as reproduced; all if left out")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     with _served(options.site) as url, sync_playwright() as playwright:
@@ -39,7 +41,7 @@ def main() -> None:
         )
         for name, page in pages(options.site).items():
             for width, height in WIDTHS.items():
-                if width == WIDEST and name not in MAIN:
+                if (width == WIDEST and name not in MAIN) or name not in (options.only or [name]):
                     continue
                 for scheme in ("light", "dark"):
                     path = options.out / f"{name}-{width}-{scheme}.png"
