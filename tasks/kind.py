@@ -167,10 +167,17 @@ class ScoreFamily(StrEnum):
 
 @dataclass(frozen=True)
 class KindBaseline:
-    """The baseline that divides the errors of a kind: its name in a table, and one or two sentences about it."""
+    """The baseline that divides the errors of a kind.
+
+    Args:
+        name: in a table.
+        about: one or two sentences.
+        one: a sentence about a divided error of 1.
+    """
 
     name: str = "Trivial model"
     about: str = "The trivial model that every error of this task is divided by."
+    one: str = "1 is no better than a trivial model."
 
 
 @dataclass(frozen=True)

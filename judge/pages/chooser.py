@@ -47,10 +47,10 @@ class Need(StrEnum):
 
 LABELS: Mapping[Need, str] = {
     Need.ENERGIES: "energies",
-    Need.FORCES: "forces and stress",
+    Need.FORCES: "forces",
     Need.BARRIERS: "barriers",
     Need.CONFORMERS: "conformers",
-    Need.STRUCTURES: "structures and elasticity",
+    Need.STRUCTURES: "structures, stress and elasticity",
     Need.PHONONS: "phonons",
     Need.DYNAMICS: "long MD",
 }
@@ -60,6 +60,7 @@ _WORDS = {
     Need.CONFORMERS: re.compile(r"conform|torsion|dihedral|rotor", re.IGNORECASE),
     Need.PHONONS: re.compile(r"phonon|thermal conductivity", re.IGNORECASE),
 }
+_NEED_OF_LABEL = {"energy": Need.ENERGIES, "force": Need.FORCES, "virial": Need.STRUCTURES}
 _OF_STRUCTURES = (DatasetPart.CURVES, DatasetPart.CRYSTALS, DatasetPart.GEOMETRIES)
 SALT_METALS = frozenset(["Li", "Na", "K", "Rb", "Cs", "Be", "Mg", "Ca", "Sr", "Ba"])
 HALOGENS = frozenset(["F", "Cl", "Br", "I"])
@@ -104,7 +105,7 @@ def chooser(frame: Frame) -> Chooser | None:
         content = _SUMS.dump_json(each)
         path = hashed(f"choices-{each.task}.json", content)
         files[path] = content
-        entries.append(_entry(each, tasks[each.task], path))
+        entries.append(_entry(each, tasks[each.task], frame, path))
     speeds = [speed for row in rows for line in row.tasks if (speed := _speed(row, line))]
     listed = {
         "tasks": entries,
@@ -138,7 +139,7 @@ def needs_of(task: Task, metric: str, card: Card | None) -> tuple[Need, ...]:
     """What a metric of a task is good for."""
     traits = task.traits
     if traits.score is ScoreFamily.FORCE_FIELD:
-        return (Need.ENERGIES if metric.startswith("energy") else Need.FORCES,)
+        return (_NEED_OF_LABEL.get(metric.partition("_")[0], Need.STRUCTURES),)
     if traits.measures is DatasetPart.SYSTEMS or traits.score is ScoreFamily.INSTABILITY:
         return (Need.DYNAMICS,)
     if _WORDS[Need.PHONONS].search(f"{traits.title} {traits.about}"):
@@ -174,6 +175,7 @@ def _presets(tasks: Sequence[TaskSums]) -> list[ChoicePreset]:
         ("Phonons of crystals", Need.PHONONS, StructureClass.CRYSTAL, frozenset()),
         ("Forces in crystals", Need.FORCES, StructureClass.CRYSTAL, frozenset()),
         ("Forces on surfaces", Need.FORCES, StructureClass.SURFACE, frozenset()),
+        ("Structures of crystals", Need.STRUCTURES, StructureClass.CRYSTAL, frozenset()),
     ]
     presets = []
     for label, need, structure, elements in candidates:
@@ -207,9 +209,9 @@ def _groups(tasks: Sequence[TaskSums]) -> list[SumGroup]:
     return [g for task in tasks for column in task.columns for reference in column.references for g in reference.groups]
 
 
-def _entry(sums: TaskSums, task: Task, path: str) -> dict[str, Any]:
-    """The task in the list of tasks: what it is good for, and the elements and classes of its items."""
-    groups = _groups([sums])
+def _entry(sums: TaskSums, task: Task, frame: Frame, path: str) -> dict[str, Any]:
+    """The task in the list of tasks: what it is good for, the classes of its items, and what its errors of 1 are."""
+    groups, card = _groups([sums]), frame.sources.cards.get(task.dataset)
     return {
         "name": task.name,
         "title": task.label,
@@ -219,7 +221,17 @@ def _entry(sums: TaskSums, task: Task, path: str) -> dict[str, Any]:
         "runs": None if sums.runs is None else vars(sums.runs),
         "classes": sorted({structure for group in groups for structure in group.classes}),
         "columns": {column.metric: formatting.metric_label(column.metric) for column in sums.columns},
+        "ones": {column.metric: meaning_of_one(task, column.metric, card) for column in sums.columns},
     }
+
+
+def meaning_of_one(task: Task, metric: str, card: Card | None) -> str:
+    """What an error of 1 is, in a sentence."""
+    if task.traits.score is ScoreFamily.INSTABILITY:
+        return "For energy drifts, 1 is the largest that counts."
+    if card is not None and any(metric in stated for stated in card.baselines.values()):
+        return "If a data set states the divisor of an error, 1 is an error as large as that, or larger."
+    return task.traits.baseline.one
 
 
 def _speed(row: Row, line: TaskLine) -> dict[str, Any] | None:

@@ -124,6 +124,7 @@ class EquationOfStateKind(AsksEachStructure):
             "PBE against experiment",
             "How far PBE lies from experiment, which every error is divided by: no trivial model has an equation of "
             "state.",
+            "For equations of state, 1 is an error as large as that of PBE against experiment, or larger.",
         ),
     )
 

@@ -8,6 +8,8 @@ import { symbols } from "./filters.js";
 import { change, view } from "./view.js";
 
 const SPEED = "speed";
+const MD = "dynamics";
+const LONG_NS = 0.01; // shorter runs say little of long ones
 const MOST = 8;
 
 const box = document.querySelector("[data-chooser]");
@@ -44,8 +46,8 @@ function chosenNow({ included }) {
   const asked = { elements: symbols(view.chosen.get("elements") ?? ""), classes, needs: needs.filter((need) => need !== SPEED) };
   const speed = { hardware: view.chosen.get("hardware") ?? "", atoms: numberOf("atoms"), ns: numberOf("ns"), needed: needs.includes(SPEED) };
   const atConditions = conditions.temperature_k !== null || conditions.length_ns !== null;
-  const speedAlone = speed.needed && !atConditions && !asked.needs.length && !asked.elements.length && !classes.length;
-  return { choice: choiceOf({ ...asked, ...conditions }), anyRuns: choiceOf(asked), atConditions, speed, speedAlone };
+  const bySpeed = speed.needed && !asked.needs.length;
+  return { choice: choiceOf({ ...asked, ...conditions }), anyRuns: choiceOf(asked), atConditions, speed, bySpeed };
 }
 
 // The form and the view.
@@ -68,12 +70,12 @@ function readForm() {
 
 // The answer.
 
-/** The models that are fast enough, with their speeds; the fastest first where speed alone is asked for. */
-function withSpeeds(models, speeds, { speed, speedAlone }) {
+/** The models that are fast enough, with their speeds; the fastest first if speed is all that is needed. */
+function withSpeeds(models, speeds, { speed, bySpeed }) {
   const fitting = models
     .map((model) => ({ ...model, speed: speedOf(speeds, model.model, speed) }))
     .filter((model) => isFastEnough(model.speed, speed));
-  return speedAlone ? fitting.toSorted((a, b) => a.speed.ms - b.speed.ms) : fitting;
+  return bySpeed ? fitting.toSorted((a, b) => a.speed.ms - b.speed.ms) : fitting;
 }
 
 const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
@@ -86,14 +88,32 @@ function conditionWords({ temperature, length }) {
   return words.join(" ");
 }
 
-function summary(shown, all, basis, independent, least) {
+/** A sentence about the runs, if long MD is needed, no length is stated, and all runs are short; else an empty text. */
+function shortRunWords(basis, { needs, length }) {
+  const lengths = basis.flatMap(({ runs }) => (runs ? [runs.length_ns] : [])).toSorted((a, b) => a - b);
+  if (!needs.has(MD) || length !== null || !lengths.length || lengths.at(-1) >= LONG_NS) return "";
+  const ends = new Set([lengths[0], lengths.at(-1)].map(lengthWords));
+  return ` The runs are ${[...ends].join(" to ")} long and say little of long runs.`;
+}
+
+/** What a list by speed is: on which machine, and whether its times compare. */
+function speedSummary(models, shown) {
+  const machines = new Set(shown.map(({ speed }) => speed.hardware));
+  const sizes = new Set(shown.map(({ speed }) => speed.atoms));
+  const on = machines.size === 1 ? ` on ${[...machines]}` : "";
+  const compare = machines.size > 1 || sizes.size > 1 ? " Times of different machines or sizes do not compare: state what you have." : "";
+  return `By speed${on}: ${models}, the fastest first.${compare}`;
+}
+
+function summary(shown, all, basis, ordered, least, bySpeed) {
   if (!all.length) return "No task of this leaderboard answers this question.";
   if (!shown.length) return "No model has this speed at a size that was measured. Change what you have.";
   const among = shown.length < all.length ? ` of ${all.length}` : "";
-  if (!basis.length) return `${shown.length}${among} models, the fastest first.`;
-  const order = independent < least ? ` The order may be chance: there are fewer than ${least} independent items.` : "";
-  const items = Math.max(...all.map((model) => model.n_items));
-  return `${shown.length}${among} ${all.length === 1 ? "model" : "models"} by ${count(items, "item")} of ${count(basis.length, "task")}.${order}`;
+  const models = `${shown.length}${among} ${all.length === 1 ? "model" : "models"}`;
+  const items = `by ${count(Math.max(...all.map((model) => model.n_items)), "item")} of ${count(basis.length, "task")}.`;
+  if (bySpeed) return `${speedSummary(models, shown)} The errors are ${items}`;
+  const order = ordered ? "" : ` The order may be chance: there are fewer than ${least} independent items.`;
+  return `${models} ${items}${order}`;
 }
 
 /** The tasks of the choice, with their columns. */
@@ -122,7 +142,7 @@ async function answer() {
     const wanted = index.tasks.filter(
       ({ needs, classes, runs }) => overlaps(needs, choice.needs) && overlaps(classes, choice.classes) && (runs || !now.atConditions),
     );
-    const tasks = now.speedAlone ? [] : await Promise.all(wanted.map(({ file }) => load(file)));
+    const tasks = await Promise.all(wanted.map(({ file }) => load(file)));
     if (turn !== last) return;
     const models = index.models.map(({ id }) => id);
     let uncovered = "";
@@ -130,13 +150,13 @@ async function answer() {
       uncovered = `No task runs such systems ${conditionWords(choice)}. Here are the runs that there are: `;
       choice = now.anyRuns;
     }
-    const all = now.speedAlone ? models.map((model) => ({ model, score: null })) : rankingOfChoice(tasks, models, choice);
+    const all = rankingOfChoice(tasks, models, choice);
     const fitting = withSpeeds(all, index.speeds, now);
     const basis = basisOf(tasks, index, choice);
-    const independent = independentItems(tasks, choice);
-    setText(state, uncovered + summary(fitting, all, basis, independent, index.min_independent));
-    const ordered = independent >= index.min_independent;
-    result.replaceChildren(...(fitting.length ? resultTable(fitting, MOST, index, basis, ordered) : []));
+    const ordered = independentItems(tasks, choice) >= index.min_independent;
+    setText(state, uncovered + summary(fitting, all, basis, ordered, index.min_independent, now.bySpeed) + shortRunWords(basis, now.choice));
+    const ties = ordered && !now.bySpeed;
+    result.replaceChildren(...(fitting.length ? resultTable(fitting, MOST, index, basis, ties, now.bySpeed) : []));
   } catch (error) {
     if (turn !== last) return;
     console.warn(error.message);

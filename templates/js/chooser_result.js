@@ -6,10 +6,10 @@ import { decimals, NONE, number } from "./numbers.js";
 const cell = (...content) => element("td", { class: "num" }, ...content);
 const unseen = (text) => element("span", { class: "unseen" }, text);
 
-function scoreCell({ score, low, high, tied }, place, ordered) {
+function scoreCell({ score, low, high, tied }, place, ties) {
   if (low === null) return cell(decimals(score));
   const words = [` ${decimals(low)} – ${decimals(high)}`];
-  if (ordered && tied && place > 0) words.push(", tied with the first");
+  if (ties && tied && place > 0) words.push(", tied with the first");
   return cell(decimals(score), element("span", { class: "range" }, unseen("95 % interval"), words.join("")));
 }
 
@@ -23,15 +23,15 @@ function failures({ n_failed: failed, n_items: items }) {
   return failed ? [element("span", { class: "aside" }, `${failed} of ${items} items failed`)] : [];
 }
 
-function row(model, place, named, scored, timed, ordered) {
+function row(model, place, named, timed, ties) {
   const { name, page } = named.get(model.model);
   const link = element("a", { href: page }, element("bdi", {}, name));
   return element(
     "tr",
     {},
     element("td", { class: "num" }, String(place + 1)),
-    element("th", { scope: "row" }, link, ...(scored ? failures(model) : [])),
-    ...(scored ? [scoreCell(model, place, ordered)] : []),
+    element("th", { scope: "row" }, link, ...failures(model)),
+    scoreCell(model, place, ties),
     ...(timed ? speedCells(model.speed) : []),
   );
 }
@@ -42,7 +42,10 @@ const plain = (value) => String(Number(value.toPrecision(4)));
 export const kelvinWords = (...temperatures) => `${[...new Set(temperatures.map(plain))].join("–")} K`;
 
 /** A length of time in ns, in words. */
-export const lengthWords = (ns) => (ns < 1 ? `${plain(ns * 1000)} ps` : `${plain(ns)} ns`);
+export function lengthWords(ns) {
+  if (ns < 0.001) return `${plain(ns * 1e6)} fs`;
+  return ns < 1 ? `${plain(ns * 1000)} ps` : `${plain(ns)} ns`;
+}
 
 /** The conditions of runs: 300–3000 K for 10 ps. */
 function runWords({ temperatures_k: temperatures, length_ns: length }) {
@@ -55,20 +58,27 @@ function basisLine(basis) {
     element("a", { href: entry.page }, entry.title),
     ` (${[...columns.map(({ metric }) => entry.columns[metric]), ...(runs ? [runWords(runs)] : [])].join(", ")})`,
   ]);
-  return element("p", { class: "aside" }, "Rests on ", ...parts, ". 0 is perfect, 1 is no better than the trivial model, or the worst energy drift. A failed task counts 1.");
+  const ones = new Set(basis.flatMap(({ entry, columns }) => columns.map(({ metric }) => entry.ones[metric])));
+  const words = [". 0 is perfect.", ...[...ones].sort(), "A failed task counts 1."]; // sorted, the general "1 is …" is first
+  return element("p", { class: "aside" }, "Rests on ", ...parts, words.join(" "));
 }
 
-/** The table of the first models of a choice, and the line about its tasks. */
-export function resultTable(models, most, index, basis, ordered) {
+function intervalLine() {
+  const link = element("a", { href: "how.html#intervals" }, "resampled");
+  return element("p", { class: "aside" }, "These intervals are by a closed formula, so they differ slightly from those of the leaderboard, which are ", link, ".");
+}
+
+/** The table of the first models of a choice, and lines about its tasks and intervals; `ties`: ties with the first are named. */
+export function resultTable(models, most, index, basis, ties, bySpeed) {
   const named = new Map(index.models.map((model) => [model.id, model]));
-  const scored = basis.length > 0;
   const timed = index.speeds.length > 0;
-  const heads = ["No.", "Model", ...(scored ? ["Error ↓"] : []), ...(timed ? ["ms per step", "ns a day at 1 fs"] : [])];
+  const heads = ["No.", "Model", bySpeed ? "Error" : "Error ↓", ...(timed ? [bySpeed ? "ms per step ↓" : "ms per step", "ns a day at 1 fs"] : [])];
   const numeric = (i) => (i === 1 ? {} : { class: "num" });
   const head = element("tr", {}, ...heads.map((text, i) => element("th", { scope: "col", ...numeric(i) }, text)));
-  const rows = models.slice(0, most).map((model, i) => row(model, i, named, scored, timed, ordered));
+  const rows = models.slice(0, most).map((model, i) => row(model, i, named, timed, ties));
   const table = element("table", { class: "plain", "aria-label": "Models for this choice" }, element("thead", {}, head), element("tbody", {}, ...rows));
   const frame = element("div", { class: "table-frame" }, table);
   const more = models.length > most ? [element("p", { class: "aside" }, `The first ${most} of ${models.length} models.`)] : [];
-  return [frame, ...more, ...(scored ? [basisLine(basis)] : [])];
+  const intervals = models.some(({ low }) => low !== null) ? [intervalLine()] : [];
+  return [frame, ...more, basisLine(basis), ...intervals];
 }

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from judge.disclosure.redaction import LEAST_ITEMS
-from judge.pages.chooser import Need, chooser, needs_of, sums_of_file
+from judge.pages.chooser import Need, chooser, meaning_of_one, needs_of, sums_of_file
 from judge.pages.site import render
 from judge.ranking.leaderboard import Row, TaskLine
 from judge.ranking.load import load_items
@@ -24,6 +24,7 @@ from scoring.choice_sums import SimulatedRuns, TaskSums
 from scoring.names import INSTABILITY
 from tasks.suites.suite import load_suite
 from tests.judge.pages.choice_site import CRYSTALS, DRIFT, MELTS, SHAPES, SURFACES, ChoiceSite, choice_site
+from tests.world.board_records import task
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,9 @@ def test_conditions_of_runs_are_those_of_the_task(tasks: dict[str, TaskSums]) ->
 
 
 def test_needs_follow_from_kinds_domains_and_titles(tasks: dict[str, TaskSums]) -> None:
+    assert needs_of(CRYSTALS, "energy_rmse_per_atom", None) == (Need.ENERGIES,)
     assert needs_of(CRYSTALS, "force_rmse", None) == (Need.FORCES,)
+    assert needs_of(CRYSTALS, "virial_rmse_per_atom", None) == (Need.STRUCTURES,)
     assert needs_of(SURFACES, "barrier_mae", None) == (Need.BARRIERS,)
     assert needs_of(SURFACES, "reaction_energy_mae", None) == (Need.ENERGIES,)
     assert needs_of(SHAPES, "mae", None) == (Need.CONFORMERS,)
@@ -115,6 +118,27 @@ def test_presets_are_those_that_the_suite_has_tasks_for(site: ChoiceSite) -> Non
     files = render(site.board, replace(site.with_all(), choices=tuple))
     assert "data-chooser" not in files["index.html"].decode()  # nothing to choose from
     assert not any("choices" in path for path in files)
+
+
+def test_virials_without_forces_are_no_answer_to_forces(site: ChoiceSite, tasks: dict[str, TaskSums]) -> None:
+    """They are offered as structures, with stress; the need "forces" has no tick."""
+    energy, force = tasks["alloys"].columns
+    assert force.metric == "force_rmse"
+    strained = replace(tasks["alloys"], columns=(energy, replace(force, metric="virial_rmse_per_atom")))
+    offered = chooser(frame(site.board, replace(site.with_all(), choices=lambda: (strained,))))
+    assert offered is not None
+    assert [preset.label for preset in offered.presets] == ["Structures of crystals"]
+    assert [need for need, _ in offered.needs] == [Need.ENERGIES, Need.STRUCTURES]
+
+
+def test_an_error_of_one_is_what_divides(site: ChoiceSite) -> None:
+    trivial = "1 is no better than a trivial model."
+    volumes = task("volumes", "equation_of_state", "Inorganic Materials")
+    card = site.sources.cards[CRYSTALS.dataset].model_copy(update={"baselines": {"exact": {"force_rmse": 0.5}}})
+    assert meaning_of_one(CRYSTALS, "force_rmse", None) == meaning_of_one(CRYSTALS, "energy_rmse", card) == trivial
+    assert "states the divisor" in meaning_of_one(CRYSTALS, "force_rmse", card)
+    assert "PBE against experiment" in meaning_of_one(volumes, "v0_mae_percent", None)
+    assert "energy drifts" in meaning_of_one(DRIFT, "slope_geomean", None)
 
 
 def public_numbers(site: ChoiceSite) -> dict[str, bytes]:

@@ -25,7 +25,7 @@ from tests.servers.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parents[3] / "templates" / "js"
@@ -239,6 +239,7 @@ def test_runs_at_other_conditions_are_named_as_such(watched: Watched) -> None:
     page.wait_for_url(re.compile(r"for\.length=1&for\.need=dynamics&for\.temperature=800$"))
     chooser.get_by_label("For, ns").fill("0.001")
     chooser.get_by_role("status").get_by_text(re.compile("^3 models by 12 items")).wait_for()
+    assert "long runs" not in chooser.get_by_role("status").inner_text()
 
 
 @pytest.mark.parametrize(
@@ -252,11 +253,60 @@ def test_runs_at_other_conditions_are_named_as_such(watched: Watched) -> None:
         ("for.need=barriers&for.class=crystal", "No task of this leaderboard answers this question."),
         ("for.need=barriers&for.atoms=100000", "No model has this speed at a size that was measured."),
         ("for.need=speed", "3 models, the fastest first."),
+        ("for.need=dynamics&for.class=crystal", "The runs are 20 fs long and say little of long runs."),
+        ("for.need=dynamics", "The runs are 20 fs to 1 ps long and say little of long runs."),
     ],
 )
 def test_it_says_what_it_cannot_answer(watched: Watched, query: str, words: str) -> None:
     page = watched.open(f"?{query}")
     page.locator("[data-chooser]").get_by_role("status").get_by_text(words).wait_for()
+
+
+def test_speed_alone_sorts_by_time_and_beside_other_needs_it_changes_nothing(watched: Watched) -> None:
+    page = watched.open("?for.class=crystal&for.need=speed")
+    state, result = page.locator("[data-chooser] [role=status]"), page.locator("[data-result]")
+    words = r"^By speed on .+: 3 models, the fastest first\. The errors are by 72 items of 2 tasks\.$"
+    state.get_by_text(re.compile(words)).wait_for()
+    result.locator("tbody th").first.wait_for()
+    assert result.locator("tbody th a").all_text_contents() == ["Wild", "Rough", "Steady"]
+    assert "tied" not in result.inner_text()
+    assert result.locator("thead th").all_text_contents()[2:4] == ["Error", "ms per step ↓"]
+    answers = []
+    for needs in ("forces", "forces+speed"):
+        watched.open(f"?for.class=crystal&for.need={needs}")
+        result.locator("tbody th").first.wait_for()
+        answers.append((state.inner_text(), result.inner_text()))
+    assert answers[0] == answers[1]
+    assert re.findall(r"^\d\t(\w+)", answers[0][1], re.MULTILINE) == ["Steady", "Rough", "Wild"]
+    assert "Energy drift" not in answers[0][1]
+
+
+def test_times_of_two_machines_are_said_not_to_compare(browser: Browser, url: str) -> None:
+    def with_another(route: Route) -> None:
+        answer = route.fetch()
+        listed = answer.json()
+        listed["speeds"][0]["hardware"] = "another machine"
+        route.fulfill(response=answer, json=listed)
+
+    with browser.new_page() as page:
+        page.route(re.compile(r"choices-[0-9a-f]{12}\.json$"), with_another)
+        page.goto(f"{url}index.html?for.need=speed")
+        words = "By speed: 3 models, the fastest first. Times of different machines or sizes do not compare"
+        page.locator("[data-chooser]").get_by_role("status").get_by_text(words).wait_for()
+
+
+def test_the_lines_below_say_what_an_error_of_one_is_and_how_intervals_differ(watched: Watched, url: str) -> None:
+    page, result = watched.open("?for.need=forces"), watched.page.locator("[data-result]")
+    trivial, drift = "1 is no better than a trivial model.", "For energy drifts, 1 is the largest that counts."
+    result.get_by_text(f"0 is perfect. {trivial} A failed task counts 1.").wait_for()
+    result.get_by_text("These intervals are by a closed formula").wait_for()
+    watched.open("?for.need=dynamics&for.class=crystal")
+    result.get_by_text(f"0 is perfect. {drift} A failed task counts 1.").wait_for()
+    watched.open("?for.class=crystal")
+    result.get_by_text(f"0 is perfect. {trivial} {drift} A failed task counts 1.").wait_for()
+    result.get_by_role("link", name="resampled").click()
+    page.wait_for_url(f"{url}how.html#intervals")
+    page.locator("#intervals").get_by_text("resamples").wait_for()
 
 
 def test_speed_is_blank_where_none_was_measured(watched: Watched) -> None:

@@ -59,6 +59,13 @@ def test_numbers_are_those_of_the_board(three: Frame, read: dict[str, PageReader
                 assert float(shown) == pytest.approx(term.value, rel=1e-5)
 
 
+def test_the_interval_of_several_metrics_is_said_to_be_rather_too_wide(read: dict[str, PageReader]) -> None:
+    words = "The interval of the score is computed from the ends of theirs, and is rather too wide."
+    assert words in read["tasks/crystals.html"].words
+    for of_one_metric in ("barriers", "speed", "drift"):
+        assert words not in read[f"tasks/{of_one_metric}.html"].words
+
+
 def test_a_failed_task_shows_what_it_counts(read: dict[str, PageReader]) -> None:
     cells = read["tasks/crystals.html"].row("Broken")
     assert cells[0][0].strip() == "–"
