@@ -4,6 +4,9 @@ import { element } from "./element.js";
 import { decimals, NONE, number } from "./numbers.js";
 
 const cell = (...content) => element("td", { class: "num" }, ...content);
+/** A number as a reader types it, without zeros at its end. */
+const plain = (value) => String(Number(value.toPrecision(4)));
+
 const unseen = (text) => element("span", { class: "unseen" }, text);
 
 function scoreCell({ score, low, high, tied }, place, ties) {
@@ -15,7 +18,7 @@ function scoreCell({ score, low, high, tied }, place, ties) {
 
 function speedCells(speed) {
   if (!speed) return [cell(NONE), cell(NONE)];
-  const size = element("span", { class: "range" }, `${number(speed.atoms, 3)} atoms`);
+  const size = element("span", { class: "range" }, `${plain(speed.atoms)} atoms`);
   return [cell(number(speed.ms, 2), size), cell(number(speed.ns, 2))];
 }
 
@@ -35,9 +38,6 @@ function row(model, place, named, timed, ties) {
     ...(timed ? speedCells(model.speed) : []),
   );
 }
-
-/** A number as a reader types it, without zeros at its end. */
-const plain = (value) => String(Number(value.toPrecision(4)));
 
 export const kelvinWords = (...temperatures) => `${[...new Set(temperatures.map(plain))].join("–")} K`;
 
