@@ -4,10 +4,10 @@ import { element } from "./element.js";
 import { decimals, NONE, number } from "./numbers.js";
 
 const cell = (...content) => element("td", { class: "num" }, ...content);
+const unseen = (text) => element("span", { class: "unseen" }, text);
+
 /** A number as a reader types it, without zeros at its end. */
 const plain = (value) => String(Number(value.toPrecision(4)));
-
-const unseen = (text) => element("span", { class: "unseen" }, text);
 
 function scoreCell({ score, low, high, tied }, place, ties) {
   if (low === null) return cell(decimals(score));
