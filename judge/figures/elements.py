@@ -133,7 +133,7 @@ def _figure(about: str, like: MetricPart, values: Mapping[str, ElementValue], fa
     }
     title = f"{metric.name} by element"
     traces = _traces(values, like.unit, ends[0], failed)
-    return Figure("elements", title, about, headings, rows, traces, layout, height=480, narrow_height=280)
+    return Figure("elements", title, about, headings, rows, traces, layout, height=480, narrow_height=300)
 
 
 def _traces(values: Mapping[str, ElementValue], unit: str, lowest: float, failed_words: str) -> list[Trace]:
