@@ -10,6 +10,7 @@ from judge.disclosure.redaction import LEAST_ITEMS, rounded
 from judge.figures.figure import N_COLOURS, Cell, Figure, Heading, Trace, axis, log_axis
 from judge.figures.names import model_names
 from judge.ranking.leaderboard import Row, TaskLine
+from judge.view.formatting import count
 from judge.view.page_context import Frame
 from tasks.kinds.nve import NveParameters
 
@@ -49,9 +50,12 @@ def drift_figure(frame: Frame) -> Figure | None:
         rows.append((name, row.rank, len(drifts), _runs_at_the_end(mean, drifts), *shown))
     about = (
         "|E(t) − E(0)| per atom in constant-energy dynamics: the mean over the runs of each task that reached that "
-        f"time, then over the tasks; lower is better. The best models of the ranking are in colour. {_HIDDEN} A line "
-        "ends where one of its tasks has no value."
+        "time, then over the tasks; lower is better. The best models of the ranking are in colour, the others in grey. "
+        f"{_HIDDEN} A line ends where one of its tasks has no value."
     )
+    if n_missing := len(frame.board.rows) - len(rows):
+        first = f"{times.values[1]:g} {times.unit}"
+        about += f" Without a line: {count(n_missing, 'model')}, of which too few runs reached the first time, {first}."
     headings = (
         *(Heading("Model"), Heading("Rank"), Heading("Tasks"), Heading("Runs at its end")),
         *(Heading(f"At {time:g} {times.unit}", _UNIT) for time in times.values[1:]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import log10
 from statistics import median
 from typing import NamedTuple
@@ -76,15 +77,17 @@ def elements_figure(frame: Frame, task: str) -> Figure | None:
     if not by_model:
         return None
     metric = Counter(parts[0].metric for parts in by_model).most_common(1)[0][0]
+    by_model = [parts for parts in by_model if parts[0].metric == metric]
     by_element: dict[str, list[MetricPart]] = {}
-    for part in (part for parts in by_model for part in parts if part.metric == metric):
+    for part in chain.from_iterable(by_model):
         by_element.setdefault(part.name, []).append(part)
     values = {symbol: _over_models(parts) for symbol, parts in by_element.items()}
+    n_models = sum(any(part.value is not None for part in parts) for parts in by_model)
     about = (
-        f"{formatting.metric_label(metric)} in {task} by element, the median over "
-        f"{formatting.count(len(by_model), 'model')}. The colour scale is logarithmic."
+        f"{formatting.metric_label(metric)} in “{frame.board.suite.tasks[index].label}” by element, the median over "
+        f"{formatting.count(n_models, 'model')} with a value. The colour scale is logarithmic."
     )
-    return _figure(about, next(iter(by_element.values()))[0], values)
+    return _figure(about, by_model[0][0], values, "failed in the worst model")
 
 
 def _over_models(parts: Sequence[MetricPart]) -> ElementValue:
@@ -102,12 +105,12 @@ def _parts(line: TaskLine) -> list[MetricPart]:
     return [part for part in parts if part.metric == metric]
 
 
-def _figure(about: str, like: MetricPart, values: Mapping[str, ElementValue]) -> Figure:
-    """The figure of values by element, with the metric and unit of `like`."""
+def _figure(about: str, like: MetricPart, values: Mapping[str, ElementValue], failed: str = "failed") -> Figure:
+    """The figure of values by element, with the metric and unit of `like`; `failed` says what `n_failed` counts."""
     values = {symbol: values[symbol] for symbol in SYMBOLS if symbol in values}
     rows: list[Sequence[Cell]] = [(symbol, *value) for symbol, value in values.items()]
     metric = Heading(formatting.metric_label(like.metric), like.unit)
-    headings = (Heading("Element"), metric, Heading("Items"), Heading("Failed"))
+    headings = (Heading("Element"), metric, Heading("Items"), Heading(failed.capitalize()))
     unit = formatting.shown_unit(like.unit)
     positive = [value.value for value in values.values() if value.value is not None and value.value > 0]
     ends = (min(positive), max(positive)) if positive else (1.0, 1.0)
@@ -118,7 +121,9 @@ def _figure(about: str, like: MetricPart, values: Mapping[str, ElementValue]) ->
             "cmin": log10(ends[0]),
             "cmax": log10(ends[1]),
             "colorbar": {
-                "title": {"text": unit},
+                "orientation": "h",
+                "len": 0.5,
+                "title": {"text": unit, "side": "top"},
                 "tickvals": [log10(end) for end in ends],
                 "ticktext": [formatting.number(formatting.shown_value(end, like.unit), 2) for end in ends],
             },
@@ -127,10 +132,11 @@ def _figure(about: str, like: MetricPart, values: Mapping[str, ElementValue]) ->
         "yaxis": {"visible": False, "range": [9.0, -0.6], "scaleanchor": "x"},
     }
     title = f"{metric.name} by element"
-    return Figure("elements", title, about, headings, rows, _traces(values, like.unit, ends[0]), layout, height=440)
+    traces = _traces(values, like.unit, ends[0], failed)
+    return Figure("elements", title, about, headings, rows, traces, layout, height=480, narrow_height=300)
 
 
-def _traces(values: Mapping[str, ElementValue], unit: str, lowest: float) -> list[Trace]:
+def _traces(values: Mapping[str, ElementValue], unit: str, lowest: float, failed_words: str) -> list[Trace]:
     """Elements with a value, elements whose items all failed, and elements without items.
 
     Args:
@@ -146,9 +152,9 @@ def _traces(values: Mapping[str, ElementValue], unit: str, lowest: float) -> lis
     absent = [symbol for symbol in SYMBOLS if symbol not in values]
     return [
         _cells(absent, absent, absent) | {"meta": {"colour": "void"}, "hoverinfo": "skip"},
-        _cells(list(failed), list(failed.values()), [_hover_text(s, values[s], unit) for s in failed])
+        _cells(list(failed), list(failed.values()), [_hover_text(s, values[s], unit, failed_words) for s in failed])
         | {"meta": {"colour": "bad-wash"}},
-        _cells(list(known), list(known.values()), [_hover_text(s, values[s], unit) for s in known])
+        _cells(list(known), list(known.values()), [_hover_text(s, values[s], unit, failed_words) for s in known])
         | {"marker": {"color": colours, "coloraxis": "coloraxis"}},
     ]
 
@@ -172,9 +178,9 @@ def _cells(symbols: Sequence[str], texts: Sequence[str], hover_texts: Sequence[s
     }
 
 
-def _hover_text(symbol: str, value: ElementValue, unit: str) -> str:
+def _hover_text(symbol: str, value: ElementValue, unit: str, failed: str) -> str:
     items = formatting.count(value.n_items, "item")
     if value.value is None:
         return f"{symbol}: failed, {items}"
     shown = formatting.number(formatting.shown_value(value.value, unit), 3)
-    return f"{symbol}: {shown} {formatting.shown_unit(unit)}, {items}, {value.n_failed} failed"
+    return f"{symbol}: {shown} {formatting.shown_unit(unit)}, {items}, {value.n_failed} {failed}"

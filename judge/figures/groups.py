@@ -105,7 +105,7 @@ def _figure(
     line_at_one = {"type": "line", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "yref": "paper"}
     layout = {
         "hovermode": "closest",
-        "xaxis": axis("error in the group / error in the task", type="log"),
+        "xaxis": axis("error / error in the task", type="log"),
         "yaxis": {
             "tickvals": list(range(len(labels))),
             "ticktext": labels,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from judge.figures.figure import Figure, Heading, Trace, axis, log_axis
@@ -14,7 +15,7 @@ from judge.view.score_display import score_interval
 from scoring.names import EFFICIENCY, ERRORS, SCORES
 
 N_NAMES = 8
-"""Models of a front whose names stand in the plot: those of the smallest errors."""
+"""The plot has the names of so many models; if there are more, of those on a front with the smallest errors."""
 
 
 class ParetoPoint(NamedTuple):
@@ -87,7 +88,7 @@ def _about(error: str, classes: Sequence[str]) -> str:
     about = (
         f"{error} and efficiency of every ranked model; the best models are at the lower right. The line joins the "
         "Pareto front: no other model is both more accurate and more efficient. Vertical bars are 95 % intervals of "
-        "the error."
+        "the error, for models whose names are shown."
     )
     if len(classes) > 1:
         return f"{about} Times on different hardware do not compare: each hardware class has its own front."
@@ -96,22 +97,22 @@ def _about(error: str, classes: Sequence[str]) -> str:
 
 def _traces(points: Sequence[ParetoPoint], fronts: dict[str, list[ParetoPoint]]) -> list[Trace]:
     traces: list[Trace] = []
-    labels = _labels(point for best in fronts.values() for point in best)
+    labels = _labels(points if len(points) <= N_NAMES else chain.from_iterable(fronts.values()))
     middle = math.sqrt(min(point.efficiency for point in points) * max(point.efficiency for point in points))
     for series, (hardware, best) in enumerate(fronts.items()):
         on_front = {id(point) for point in best}
         others = [point for point in points if point.hardware == hardware and id(point) not in on_front]
         name = clean(hardware) or "unknown hardware"
-        front_line = {
-            "mode": "lines+markers+text",
-            "text": [labels.get(id(point), "") for point in best],
-            "textposition": [_side(point, n % 2 == 0, middle) for n, point in enumerate(reversed(best))][::-1],
-            "cliponaxis": False,
-            "line": {"shape": "hv", "width": 1.2},
-            "error_y": _error_bars(best),
-        }
-        traces.append(_trace(others, name, series, size=7) | {"opacity": 0.55})
-        traces.append(_trace(best, f"{name}: Pareto front", series, size=10) | front_line)
+        for shown, title, mode, marker in (
+            (others, name, "markers+text", {"size": 7, "opacity": 0.55}),
+            (best, f"{name}: Pareto front", "lines+markers+text", {"size": 10}),
+        ):
+            names = {
+                "text": [labels.get(id(point), "") for point in shown],
+                "textposition": [_side(point, n % 2 == 0, middle) for n, point in enumerate(reversed(shown))][::-1],
+                "error_y": _error_bars(shown, labels),
+            }
+            traces.append(_trace(shown, title, series) | names | {"mode": mode, "marker": marker})
     return traces
 
 
@@ -120,27 +121,32 @@ def _side(point: ParetoPoint, is_below: bool, middle: float) -> str:
     return f"{'bottom' if is_below else 'top'} {'left' if point.efficiency > middle else 'right'}"
 
 
-def _labels(best: Iterable[ParetoPoint]) -> dict[int, str]:
-    """Short names of the most accurate models of the fronts, by the identity of the point."""
-    first = sorted(best, key=lambda point: point.error)[:N_NAMES]
+def _labels(points: Iterable[ParetoPoint]) -> dict[int, str]:
+    """Short names of the most accurate of these models, by the identity of the point."""
+    first = sorted(points, key=lambda point: point.error)[:N_NAMES]
     return dict(zip(map(id, first), short_names((point.name for point in first), 22), strict=True))
 
 
-def _trace(points: Sequence[ParetoPoint], name: str, series: int, size: int) -> Trace:
+def _trace(points: Sequence[ParetoPoint], name: str, series: int) -> Trace:
     return {
         "type": "scatter",
-        "mode": "markers",
         "name": name,
         "x": [point.efficiency for point in points],
         "y": [point.error for point in points],
         "customdata": [point.name for point in points],
-        "marker": {"size": size},
+        "cliponaxis": False,
+        "line": {"shape": "hv", "width": 1.2},
         "hovertemplate": "%{customdata}<br>error %{y:.3f}<br>efficiency %{x:.2g}<extra></extra>",
         "meta": {"colour": series},
     }
 
 
-def _error_bars(points: Sequence[ParetoPoint]) -> Trace:
-    above = [0.0 if point.high is None else max(0.0, point.high - point.error) for point in points]
-    below = [0.0 if point.low is None else max(0.0, point.error - point.low) for point in points]
+def _error_bars(points: Sequence[ParetoPoint], labels: Container[int]) -> Trace:
+    """The intervals of the points with a name."""
+    above = [_length(point.error, point.high) if id(point) in labels else 0.0 for point in points]
+    below = [_length(point.low, point.error) if id(point) in labels else 0.0 for point in points]
     return {"array": above, "arrayminus": below, "width": 0, "thickness": 1}
+
+
+def _length(low: float | None, high: float | None) -> float:
+    return 0.0 if low is None or high is None else max(0.0, high - low)

@@ -37,9 +37,10 @@ function textColours(values, { cmin, cmax }) {
   return values.map((value) => colour(value - cmin < 0.55 * (cmax - cmin) ? "on-little" : "on-much"));
 }
 
-function trace(given, layout) {
+function trace(given, layout, isNarrow) {
   const series = given.meta?.colour;
   const made = { ...given, hoverlabel: { namelength: 40 } };
+  if (isNarrow && given.textposition === "inside") made.text = given.text.map((text) => text.split("<br>")[0]); // a cell is small
   if (given.marker?.coloraxis && given.text) made.insidetextfont = { color: textColours(given.marker.color, layout.coloraxis) };
   if (series === undefined) return made;
   const ink = colour(COLOURS[series] ?? series);
@@ -101,6 +102,13 @@ function grid(layout, isNarrow) {
   return { ...layout.grid, columns: 1, rows: Object.keys(layout).filter((name) => name.startsWith("xaxis")).length };
 }
 
+/** The room around a plot in pixels, for the texts of its axes. */
+function margin({ polar: isPolar, xaxis }, isNarrow) {
+  const side = isNarrow ? 112 : 60;
+  if (isPolar) return { l: side, r: side, t: 36, b: 96 };
+  return xaxis?.visible === false ? { l: 0, r: 0, t: 0, b: 0 } : { l: 48, r: 16, t: 16, b: 44 };
+}
+
 const note = (given) => ({ showarrow: false, font: { color: colour("soft") }, ...given });
 
 const shape = (given) => ({ ...given, line: { color: colour("firm"), width: 1 } });
@@ -117,7 +125,6 @@ export function looked(plot, place) {
   const { data, layout } = asText(plot);
   const { clientWidth: width, clientHeight: height } = place; // integers; plotly itself would measure fractions
   const isNarrow = width < NARROW;
-  const side = isNarrow ? 112 : 60;
   const made = {
     uirevision: "kept", // a reader's zoom, and what is hidden in the legend
     ...layout,
@@ -134,9 +141,9 @@ export function looked(plot, place) {
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
     font: { family: getComputedStyle(document.body).fontFamily, size: textSize(), color: colour("ink") },
     hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("firm"), font: { color: colour("ink") } },
-    margin: layout.polar ? { l: side, r: side, t: 36, b: 96 } : { l: 48, r: 16, t: 16, b: 44 },
+    margin: margin(layout, isNarrow),
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
   };
-  return { data: data.map((given) => trace(given, layout)), layout: made };
+  return { data: data.map((given) => trace(given, layout, isNarrow)), layout: made };
 }

@@ -8,6 +8,19 @@ const views = { trajectory: trajectoryViewer, structure: structureViewer, ramach
 
 let last = 0; // number of the last link: a file that arrives later than the next one is not shown
 
+/** Adds a button that closes the view, as Escape does; the focus goes back to the link that opened it. */
+function closeable(shown, link) {
+  const close = () => {
+    shown.remove();
+    link.focus();
+  };
+  const button = element("button", { type: "button" }, "Close");
+  button.addEventListener("click", close);
+  shown.addEventListener("keydown", ({ key }) => key === "Escape" && close());
+  shown.append(button);
+  return shown;
+}
+
 async function look(place, link, kind) {
   const number = ++last;
   place.replaceChildren(element("p", { class: "note", role: "status" }, "The file is loading."));
@@ -16,7 +29,7 @@ async function look(place, link, kind) {
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const content = await answer.json();
     if (number !== last) return;
-    const shown = views[kind](link.dataset.title, content);
+    const shown = closeable(views[kind](link.dataset.title, content), link);
     place.replaceChildren(shown);
     (shown.querySelector("canvas") ?? shown).focus();
   } catch (error) {

@@ -10,17 +10,19 @@ const ZOOM = 1.15;
 const FRAME_MS = 80;
 const ATOM = 0.45; // of the covalent radius
 const STRUCTURE_MS = 700;
-const KEYS = "Drag or use the arrow keys to turn; + and − zoom.";
-const PLAY_KEYS = "Space plays; , and . go back and forth.";
+const KEYS = "Drag or use the arrow keys to turn; + and − zoom; Escape closes.";
+const PLAY_KEYS = "Space plays and pauses; the keys , and . step back and forth.";
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** How many atoms of each element: 4 C, 10 H. */
+/** How many atoms of each element, in the Hill order: 4 C, 10 H, 2 N. */
 function composition(symbols) {
   const counts = new Map();
   for (const symbol of symbols) counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
-  return [...counts].map(([symbol, n]) => `${n} ${symbol}`).join(", ");
+  const place = (symbol) => (counts.has("C") && { C: "1", H: "2" }[symbol]) || symbol;
+  const ordered = [...counts].sort(([one], [other]) => (place(one) < place(other) ? -1 : 1));
+  return ordered.map(([symbol, n]) => `${n} ${symbol}`).join(", ");
 }
 
 /** Draws the parts; `scale` is in pixels per Å, `reach` the depth [Å] of the nearest and farthest part. */
@@ -112,7 +114,10 @@ function viewer(title, kind, elements, frames, texts) {
   const slider = element("input", { type: "range", min: 0, max: last, step: 1, value: 0, "aria-label": "Frame" });
   const place = element("output");
 
-  const bonded = ({ bonds }) => `${bonds.length} ${bonds.length === 1 ? "bond" : "bonds"}`;
+  function bonded({ bonds, corners }) {
+    const words = `${bonds.length} ${bonds.length === 1 ? "bond" : "bonds"} by distance`;
+    return corners.length ? `${words} inside the cell` : words; // those to images of atoms are not looked for
+  }
 
   function draw() {
     const { centre, radius } = texts.extentAt(view.frame);
@@ -132,7 +137,7 @@ function viewer(title, kind, elements, frames, texts) {
     slider.value = view.frame;
     slider.setAttribute("aria-valuetext", texts.place(view.frame));
     setText(place, texts.progress(view.frame));
-    if (timer === null) setText(status, `${composition(symbols)}; ${texts.sentence(view.frame)}; ${bonded(scene)} by distance.`);
+    if (timer === null) setText(status, `${composition(symbols)}; ${texts.sentence(view.frame)}; ${bonded(scene)}.`);
     draw();
   }
 

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any, cast
 from judge.publishing.site_files import build_site
 from sandbox.verdict import Verdict
 from submissions.store.local import LocalStore
-from tests.world.board_records import SUITE, frames_metrics, good_results, refused, result, save, submission
+from tasks.metrics.metric import MetricPart
+from tests.world.board_records import FORCE, SUITE, frames_metrics, good_results, refused, result, save, submission
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 HOSTILE_NAME = '=<b>bold</b><a href="https://example.org">%{x}</a>, "q"'
+PARTS = tuple(
+    MetricPart(by=by, name=name, metric=FORCE, value=value, unit="eV/Å", n_items=10)
+    for by, name, value in (("element", "H", 0.1), ("element", "Og", 0.38), ("group", "a group", 0.2))
+)
 LOW = {"width": 1280, "height": 120}  # at this height no figure is near the view at first
 
 
@@ -26,7 +31,8 @@ def build_small_site(folder: Path) -> Path:
         model = submission(name)
         results = good_results(model, relative)
         failures = {"NON_FINITE": 2, "ERROR": 1} if name == "gamma" else {}
-        results[0] = result(model, SUITE.tasks[0], frames_metrics(relative, virial=True), failures=failures)
+        metrics = frames_metrics(relative, virial=True)
+        results[0] = result(model, SUITE.tasks[0], metrics, failures=failures, parts=PARTS)
         save(store, [model], results)
     late = submission("late")
     save(store, [late], [*good_results(late, 0.5)[1:], refused(late, SUITE.tasks[0], Verdict.TIME_LIMIT)])

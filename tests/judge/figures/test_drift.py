@@ -50,6 +50,8 @@ def test_the_drift_of_a_model_is_the_mean_over_its_tasks() -> None:
     assert [trace["y"][0] for trace in traces] == [figure.rows[0][4]] * 2
     assert [heading.name for heading in figure.headings[4:6]] == ["At 0.1 ps", "At 0.2 ps"]
     assert [trace["meta"]["colour"] for trace in traces] == [1, 0]
+    assert len(three().rows) == 3
+    assert "Without a line: 1 model, of which too few runs reached the first time, 0.1 ps." in figure.about
 
 
 def test_a_line_ends_where_one_of_its_tasks_does() -> None:
@@ -83,6 +85,8 @@ def test_beyond_the_best_models_are_grey() -> None:
     traces = plot_of(figure)["data"]
     assert figure is not None
     assert len(figure.rows) == N_COLOURS + 3
+    assert "in colour, the others in grey" in figure.about
+    assert "Without a line" not in figure.about
     assert [trace["name"] for trace in traces if trace["showlegend"]] == [f"model-{i:02d}" for i in range(N_COLOURS)][
         ::-1
     ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.figures.pareto import ParetoPoint, front, pareto
+from judge.figures.pareto import N_NAMES, ParetoPoint, _traces, front, pareto
 from judge.view.leaderboard_export import hardware_of
 from judge.view.page_context import Frame
 from tests.judge.figures.hostile_board import plot_of
@@ -31,7 +32,19 @@ def test_pareto_has_the_scores_of_the_board(hostile: Frame) -> None:
     others, best = plot_of(figure)["data"]
     assert others["y"] == [0.55]
     assert sorted(best["y"]) == [0.1, 0.25, 0.4, 0.5, 0.7]
-    assert all(label for label in best["text"])
+    assert all(label for label in best["text"] + others["text"])
+
+
+def test_of_many_models_those_of_a_front_have_names_and_intervals() -> None:
+    """Of few models, all have both."""
+    slow = [ParetoPoint(f"slow {n}", n + 2, 0.5, 0.4, 0.7, 1.0 + n, "") for n in range(N_NAMES)]
+    best = ParetoPoint("best", 1, 0.1, 0.05, 0.2, 100.0, "")
+    for others, are_named in ((slow[1:], True), (slow, False)):
+        of_others, of_front = _traces([best, *others], {"": [best]})
+        assert of_front["text"] == ["best"]
+        assert of_front["error_y"]["array"] == pytest.approx([0.1])
+        assert of_others["text"] == [point.name if are_named else "" for point in others]
+        assert of_others["error_y"]["array"] == pytest.approx([0.2 if are_named else 0.0] * len(others))
 
 
 any_point = st.builds(

@@ -66,6 +66,20 @@ def test_errors_by_element_are_on_the_periodic_table() -> None:
     assert elements_figure(made, KNOWN.name) is None
 
 
+def test_the_median_over_models_is_that_of_the_models_with_a_value() -> None:
+    """The number of failed items is that of the worst model, also in the hover text."""
+    models = [submission(name) for name in ("alpha", "beta", "gamma")]
+    each_part = [part("element", "Cu", 0.1), part("element", "Cu", 0.3), part("element", "Cu", None)]
+    each_part[2] = replace(each_part[2], n_failed=9)
+    results = [each for model, one in zip(models, each_part, strict=True) for each in results_of(model, 0.2, (one,))]
+    figure = elements_figure(frame_of(board_of(models, results)), CRYSTALS.name)
+    assert figure is not None
+    assert list(figure.rows) == [("Cu", 0.2, 10, 9)]
+    assert figure.headings[3].name == "Failed in the worst model"
+    assert "in “Crystals” by element, the median over 2 models with a value." in figure.about
+    assert plot_of(figure)["data"][2]["hovertext"] == ["Cu: 200 meV/Å, 10 items, 9 failed in the worst model"]
+
+
 def test_the_task_with_the_most_elements_is_drawn() -> None:
     other = replace(CRYSTALS, name="others", dataset="others@1")
     suite = replace(SUITE, tasks=(CRYSTALS, other))

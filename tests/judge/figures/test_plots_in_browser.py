@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from tests.judge.figures.figures_page_in_browser import HOSTILE_NAME, LOW, FiguresPage
+from tests.world.board_records import submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from axe_playwright_python.sync_playwright import Axe
@@ -87,6 +88,29 @@ def test_plots_follow_their_width_once_it_stays(browser: Browser, address: str) 
         assert page.evaluate("drawnAgain") == keys
         assert page.evaluate(FITS, keys) == [False, True]
         assert figures.messages == ["pareto: not this one"]
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_plots_by_element_and_group_are_in_their_frame(browser: Browser, address: str, width: int) -> None:
+    """The periodic table, its colour bar and all titles. The unit of the colour bar is above its numbers."""
+    page_address = address.replace("figures.html", f"submissions/{submission('alpha').id}.html")
+    with FiguresPage(browser, page_address, viewport={"width": width, "height": 900}) as figures:
+        for key in ("elements", "groups"):
+            figures.page.locator("details", has=figures.figure(key)).first.evaluate("each => (each.open = true)")
+            figures.show(key)
+            frame = figures.figure(key).locator(".stage").bounding_box()
+            texts = [text.bounding_box() for text in figures.figure(key).locator(".main-svg text").all()]
+            boxes = [box for box in texts if box and box["width"] > 0]
+            assert frame is not None
+            assert len(boxes) > 5
+            assert min(box["x"] for box in boxes) >= frame["x"]
+            assert max(box["x"] + box["width"] for box in boxes) <= frame["x"] + frame["width"]
+        cells = figures.figure("elements").locator(".bartext").all_text_contents()
+        assert {"H", "Og"} <= set(cells) if width == 400 else {"H100", "Og380"} <= set(cells)
+        colour_bar = figures.figure("elements").locator(".infolayer .colorbar")
+        unit, *numbers = (colour_bar.locator("text", has_text=text).bounding_box() for text in ("meV/Å", "100", "380"))
+        assert unit is not None
+        assert all(number is not None and unit["y"] + unit["height"] <= number["y"] for number in numbers)
 
 
 def test_zoom_and_hidden_traces_stay(browser: Browser, address: str) -> None:

@@ -239,6 +239,31 @@ def test_a_cut_number_is_found(browser: Browser, address: str, damage: str) -> N
     page.close()
 
 
+def test_no_paragraph_is_torn_across_columns(browser: Browser, address: str) -> None:
+    """Nor is the name of an importer broken in two."""
+    for name, selector in (
+        ("schemes.html", ".columns p"),
+        ("index.html", ".side > .prose p"),
+        ("ml-peg.html", "td.importer code"),
+    ):
+        page = laid_out(browser, address + name, 1280)
+        pieces = page.locator(selector).evaluate_all("all => all.map((each) => each.getClientRects().length)")
+        assert pieces
+        assert set(pieces) <= {0, 1}, name
+        page.close()
+
+
+@pytest.mark.parametrize(("width", "n_columns"), [(1280, 2), (400, 1)])
+def test_facts_of_tasks_stand_at_one_place(browser: Browser, address: str, width: int, n_columns: int) -> None:
+    """A name of any length is beside them in a wide window, and above them in a narrow one."""
+    page = laid_out(browser, f"{address}index.html", width)
+    tasks = page.locator(".task-group li")
+    tasks.locator("a").first.evaluate("name => (name.textContent = 'A long name of a task. '.repeat(3))")
+    parts = tasks.locator("a, .aside").evaluate_all("parts => parts.map((part) => part.getBoundingClientRect().left)")
+    assert len(set(parts)) == n_columns
+    page.close()
+
+
 def test_compared_models_stand_below_each_other_on_a_telephone(browser: Browser, address: str) -> None:
     page = laid_out(browser, f"{address}compare.html", 400)
     row = page.get_by_role("row", name="Force-field error").first  # a row in spite of the layout

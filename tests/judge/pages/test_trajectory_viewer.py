@@ -65,7 +65,7 @@ def test_a_trajectory_is_loaded_on_demand_and_turns_zooms_and_plays(url: str, br
         canvas = page.locator(".viewer canvas")
         assert canvas.evaluate(DRAWN)
         status = page.locator(".viewer [role=status]")
-        expect(status).to_have_text("2 C, 1 O, 6 H; frame 1 of 50, at 0 ps; 8 bonds by distance.")
+        expect(status).to_have_text("2 C, 6 H, 1 O; frame 1 of 50, at 0 ps; 8 bonds by distance.")
         assert all(changed(page, key) for key in ("ArrowLeft", "ArrowUp", "+", "-", "."))
         expect(status).to_contain_text("frame 2 of 50")
         box = canvas.bounding_box()
@@ -85,6 +85,9 @@ def test_a_trajectory_is_loaded_on_demand_and_turns_zooms_and_plays(url: str, br
         expect(page.locator(".viewer h4")).to_have_text("broken: s1, to the end")
         expect(status).to_contain_text("32 Cu")
         assert page.locator(".viewer").count() == 1
+        page.get_by_role("button", name="Close").click()
+        assert page.locator(".viewer").count() == 0
+        expect(page.get_by_role("link", name="Look at the trajectory of s1, broken")).to_be_focused()
         assert watched.messages == []
         assert all(request.startswith(url) for request in watched.requests)
 

@@ -157,7 +157,7 @@ class TestBrowser:
             playwright.expect(canvas).to_be_focused()
             assert sum(f"/{FOLDER}" in request for request in watched.requests) == 1
             status = page.locator(".viewer [role=status]")
-            playwright.expect(status).to_have_text("2 C, 1 O, 6 H; frame 8; 8 bonds by distance.")
+            playwright.expect(status).to_have_text("2 C, 6 H, 1 O; frame 8; 8 bonds by distance.")
             assert page.locator(".viewer .controls").count() == 0  # one structure has no frames
             picture = "document.querySelector('.viewer canvas').toDataURL()"
             for key in ("ArrowLeft", "ArrowDown", "+"):
@@ -166,7 +166,10 @@ class TestBrowser:
                 assert page.evaluate(picture) != before
             page.keyboard.press("Space")
             page.get_by_role("link", name="frame 0").click()
-            playwright.expect(status).to_contain_text("4 Cu")
+            playwright.expect(status).to_have_text("4 Cu; frame 0; 6 bonds by distance inside the cell.")
+            page.keyboard.press("Escape")
+            playwright.expect(page.locator(".viewer")).to_have_count(0)
+            playwright.expect(page.get_by_role("link", name="frame 0")).to_be_focused()
             assert watched.messages == []
             assert all(request.startswith(url) for request in watched.requests)
 
