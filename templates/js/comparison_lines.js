@@ -46,7 +46,8 @@ export function line(name, cells, lower = null, below = false) {
 function difference(other, first, textOf, endOf) {
   if (other.value === null || first.value === null) return cell(NONE);
   const text = signed(other.value - first.value, textOf);
-  if (!hasWidth(other) || !hasWidth(first)) return cell(text, "no interval");
+  if (other.interval === null || first.interval === null) return cell(text, "no interval");
+  if (!hasWidth(other) || !hasWidth(first)) return cell(text, "an interval without width");
   if (!apart(other, first)) return cell(text, "intervals overlap");
   const [[low, high], [firstLow, firstHigh]] = [other.interval, first.interval];
   return cell(text, `${signed(low - firstHigh, endOf)} to ${signed(high - firstLow, endOf)}`);

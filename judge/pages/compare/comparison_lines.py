@@ -109,10 +109,12 @@ def differences(
 def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str], end_of: Callable[[float], str]) -> Cell:
     if cell.value is None or first.value is None:
         return Cell(formatting.NONE)
-    (low, high), (first_low, first_high) = cell.interval or (0.0, 0.0), first.interval or (0.0, 0.0)
     text = formatting.signed(cell.value - first.value, text_of)
-    if not (_has_width(cell) and _has_width(first)):
+    if cell.interval is None or first.interval is None:
         return Cell(text, "no interval")
+    (low, high), (first_low, first_high) = cell.interval, first.interval
+    if not (_has_width(cell) and _has_width(first)):
+        return Cell(text, "an interval without width")
     if not _separate(cell, first):
         return Cell(text, "intervals overlap")
     return Cell(text, f"{formatting.signed(low - first_high, end_of)} to {formatting.signed(high - first_low, end_of)}")

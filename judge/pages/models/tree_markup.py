@@ -60,7 +60,8 @@ def _head(branch: Branch) -> str:
     number = f"counts {branch.number}" if branch.counted else branch.number
     pieces = [f"<bdi>{words(branch.name)}</bdi> <b>{number}</b>"]
     if branch.interval is not None:
-        pieces.append(f"<small>{formatting.span(branch.interval.low, branch.interval.high)}</small>")
+        held = " *" if branch.interval.n_held else ""
+        pieces.append(f"<small>{formatting.span(branch.interval.low, branch.interval.high)}{held}</small>")
     if branch.up_to is not None:
         pieces.append(f"<small>up to {formatting.decimals(branch.up_to, PLACES)}</small>")
     if branch.share is not None:

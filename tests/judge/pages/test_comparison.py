@@ -117,12 +117,14 @@ def test_the_best_is_certain_only_if_its_interval_is_separate() -> None:
 def test_a_difference_has_its_range() -> None:
     best, far = Cell("0.200", value=0.2, interval=(0.1, 0.3)), Cell("0.600", value=0.6, interval=(0.5, 0.7))
     wide, alone = Cell("0.600", value=0.6, interval=(0.25, 0.7)), Cell("0.600", value=0.6)
-    (below,) = differences(line("error", [best, far, wide, alone, Cell("–")], lower=True))
+    held = Cell("0.600", value=0.6, interval=(0.6, 0.6))
+    (below,) = differences(line("error", [best, far, wide, alone, held, Cell("–")], lower=True))
     assert [(cell.text, cell.note) for cell in below.cells] == [
         ("–", ""),
         ("+0.400", "+0.200 to +0.600"),
         ("+0.400", "intervals overlap"),
         ("+0.400", "no interval"),
+        ("+0.400", "an interval without width"),
         ("–", ""),
     ]
     (below,) = differences(line("score", [best, far], lower=False))

@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
+from judge.pages.models.score_tree import Branch
+from judge.pages.models.tree_markup import tree_markup
 from judge.view.escaping import words
 from judge.view.formatting import plain
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
+from scoring.intervals import Interval
 from submissions.records import Check, StatedLabelSet, Submission, TrainingSet
 from tasks.metrics.metric import MetricPart
 from tests.judge.pages.model_page_reader import Reader, changed, page_of, pages_of
@@ -116,6 +119,12 @@ def test_a_differing_published_number_stands_beside_the_corrected_one(tmp_path: 
     assert "Mean absolute error 0.4000 share 100 % as published 0.1000" in why.replace("\u00a0", " ")
     assert "Force-field error 0.2000 Energy" in why  # no `as published` between
     assert "1 of 10 items failed, 100 meV without them" in why
+
+
+def test_an_interval_that_is_a_lower_bound_has_an_asterisk() -> None:
+    branch = Branch("error", "0.2", False, None, Interval(0.1, 0.3), None, "", "", "", None, ())
+    assert "<small>0.100\u00a0–\u00a00.300</small>" in tree_markup(branch)
+    assert "0.300 *</small>" in tree_markup(branch._replace(interval=Interval(0.1, 0.3, n_held=1)))
 
 
 def test_times_have_two_digits(tmp_path: Path) -> None:
