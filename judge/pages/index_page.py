@@ -16,6 +16,7 @@ from judge.view.leaderboard_export import task_page
 from judge.view.model_facts import FACT_COLUMNS, fact_cells, no_fact_cells
 from judge.view.page_context import Frame
 from scoring.names import SCORES
+from tasks.kinds.registry import KINDS
 
 SCRIPTS, DOMAIN_TABLES = ("board.js", "settings.js", "sortable.js"), "domain_tables.js"
 N_LINES = 10  # of each table below the ranking; the pages of `judge.pages.table_pages` show all lines
@@ -57,6 +58,7 @@ def with_chooser(frame: Frame, choosing: Chooser | None) -> dict[str, bytes]:
         chooser=choosing,
         task_page=task_page,
         n_resamples=N_RESAMPLES,
+        metrics=KINDS.labels,
         modules=_modules(frame, by_domain) if board.rows else (),
     )
     return {"index.html": page, intervals_path: intervals, **(choosing.files if choosing else {})}

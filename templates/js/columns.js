@@ -7,6 +7,7 @@ import { conservativeOf, parametersOf } from "./card.js";
 import { coverageText } from "./coverage.js";
 import { beside, goodness } from "./goodness.js";
 import { decimals, number, NONE, parameters, scoreText, shownUnit, shownValue } from "./numbers.js";
+import { metricLabel } from "./metric_labels.js";
 import { leavesInterval, partInterval } from "./node_intervals.js";
 import { namesOf, pathKey } from "./paths.js";
 import { plain } from "./plain.js";
@@ -17,7 +18,7 @@ import { leavesOf } from "./tree_nodes.js";
 export const SCORE_GROUP = "Scores";
 export const CARD = "Model";
 
-const words = (name) => name.replaceAll("_", " ").replace(/\bmae\b/, "MAE").replace(/\brmse\b/, "RMSE");
+const labels = JSON.parse(document.querySelector("[data-metrics]")?.textContent ?? "{}");
 const read = (value) => (value === "Infinity" ? Infinity : (value ?? null));
 
 function scoreColumn(score, full) {
@@ -102,8 +103,9 @@ function geometricMean(values) {
 /** What a column of a task shows: raw values if they can be combined into one, else normalised values. */
 function shownMetric(leaf, drift, several, values) {
   const raw = values === "raw" && leaf.unit && leaf.unit !== "score" && (!several || drift);
-  if (raw) return { raw, aside: `${drift ? "drift" : words(leaf.metric)}, ${shownUnit(leaf.unit)}` };
-  return { raw, aside: drift ? "log₁₀ of the drift" : leaf.scale === "speed" ? "speed" : words(leaf.metric) };
+  if (raw) return { raw, aside: `${drift ? "drift" : metricLabel(leaf.metric, labels)}, ${shownUnit(leaf.unit)}` };
+  if (drift) return { raw, aside: "log₁₀ of the drift" };
+  return { raw, aside: leaf.scale === "speed" ? "speed" : `${metricLabel(leaf.metric, labels)}, normalised` };
 }
 
 /** Whether lower raw values are better. */

@@ -2,6 +2,7 @@
 
 import { cell, differences, inOneClass, line, numberCell } from "./comparison_lines.js";
 import { decimals, NONE, number, shownUnit, shownValue } from "./comparison_numbers.js";
+import { metricLabel } from "./metric_labels.js";
 import { pathKey } from "./paths.js";
 import { SCORES } from "./scores.js";
 
@@ -13,12 +14,11 @@ function* leaves(node, names) {
   for (const part of node.parts ?? []) yield* leaves(part, [...names, part.name]);
 }
 
-/** The name of a metric in words, as within a sentence; a group follows a colon. */
+/** The label of a metric, as within a sentence. */
 function label(metric, labels) {
-  const [name, ...group] = metric.split(":");
-  const words = labels[name] ?? name.replaceAll("_", " ");
+  const words = metricLabel(metric, labels);
   const first = /^.\p{Lu}/u.test(words) ? words[0] : words[0].toLowerCase(); // an abbreviation keeps its capitals
-  return [first + words.slice(1), ...(group.length ? [group.join(":")] : [])].join(": ");
+  return first + words.slice(1);
 }
 
 const read = (raw) => (raw === "Infinity" ? Infinity : raw);

@@ -318,6 +318,8 @@ def test_added_columns_of_a_domain_and_a_task_have_intervals(browser: Browser, t
                     known = intervals["property_error"][model.id]["leaves"][0]
                 if key == domain or not query:  # raw errors of tasks have the interval of no score
                     expect(cell.locator(".range")).to_have_text(f"{known[0]:.3f}\u00a0– {known[1]:.3f}")
+        label = "Mean absolute error, " + ("meV" if query else "normalised")
+        expect(page.locator(f"[data-board] th[data-key='{task}']")).to_contain_text(label)
         page.context.close()
 
 
