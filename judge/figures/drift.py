@@ -55,7 +55,7 @@ def drift_figure(frame: Frame) -> Figure | None:
     )
     if n_missing := len(frame.board.rows) - len(rows):
         first = f"{times.values[1]:g} {times.unit}"
-        about += f" Without a line: {count(n_missing, 'model')}, of which too few runs reached the first time, {first}."
+        about += f" Without a line: {count(n_missing, 'model')}; too few runs reached the first time, {first}."
     headings = (
         *(Heading("Model"), Heading("Rank"), Heading("Tasks"), Heading("Runs at its end")),
         *(Heading(f"At {time:g} {times.unit}", _UNIT) for time in times.values[1:]),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 
@@ -18,38 +18,40 @@ from scoring.names import SCORES
 from scoring.robustness import LeftOut, RankRange, leave_one_out, random_weights, rank_ranges
 from scoring.tree import with_left_out
 
+Moves = tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]
+"""By submission, its ranks under random weights, and those without single tasks."""
+
 
 @contextmanager
 def begun_moves(
     placed: Mapping[str, Mapping[str, ScoredTree]], cache: IntervalCache
-) -> Iterator[Callable[[], Mapping[str, bytes | ScoringError]]]:
-    """A function that returns, by score, how ranks move; what the cache lacks is computed in another process meanwhile.
+) -> Iterator[Callable[[str], Moves]]:
+    """A function from a score to how ranks move by it; it raises ScoringError. What the cache lacks is computed in
+    another process, which has begun.
 
     Args:
-        placed: by score and submission, the trees of those that are ranked.
+        placed: by score and submission, the trees of those that are ranked; at least one of each score.
     """
     keys = {
         score: key_of("moves", SCORES[score].lower_is_better, {id: tree.digest for id, tree in sorted(trees.items())})
         for score, trees in placed.items()
-        if trees
     }
     missing = {score: placed[score] for score, key in keys.items() if not cache.get(key)}
+    with in_background(functools.partial(_entries, missing), sum(map(len, missing.values()))) as finish:
+        made = functools.cache(finish)
 
-    def entries() -> dict[str, bytes | ScoringError]:
-        made = finish()
-        for score, entry in made.items():
-            if isinstance(entry, bytes):
-                cache.put(keys[score], entry)
-        return {score: made.get(score) or cache.get(key) for score, key in keys.items()}
+        def moves(score: str) -> Moves:
+            entry = made()[score] if score in missing else cache.get(keys[score])
+            if isinstance(entry, ScoringError):
+                raise entry
+            cache.put(keys[score], entry)
+            return _unpacked(entry)
 
-    with in_background(partial(_moves, missing), sum(map(len, missing.values()))) as finish:
-        yield entries
+        yield moves
 
 
-def _moves(missing: Mapping[str, Mapping[str, ScoredTree]]) -> dict[str, bytes | ScoringError]:
-    """By score, the ranks of submissions under random weights and without single tasks, as `unpacked_moves` reads
-    them; what was left out counts as worst. An error that one score raises is its value.
-    """
+def _entries(missing: Mapping[str, Mapping[str, ScoredTree]]) -> dict[str, bytes | ScoringError]:
+    """By score, an entry of the cache, or the error that the score raises; what was left out counts as worst."""
     made: dict[str, bytes | ScoringError] = {}
     for score, trees in missing.items():
         lower_is_better = SCORES[score].lower_is_better
@@ -67,14 +69,7 @@ def _moves(missing: Mapping[str, Mapping[str, ScoredTree]]) -> dict[str, bytes |
     return made
 
 
-def unpacked_moves(entry: bytes | ScoringError) -> tuple[dict[str, RankRange], dict[str, LeftOut]]:
-    """The ranks in an entry of `_moves`.
-
-    Raises:
-        ScoringError: the entry is this error.
-    """
-    if isinstance(entry, ScoringError):
-        raise entry
+def _unpacked(entry: bytes) -> Moves:
     ranges, left_out = json.loads(entry)
     return (
         {id: RankRange(*values) for id, values in ranges.items()},

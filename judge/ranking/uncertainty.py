@@ -11,7 +11,7 @@ import numpy as np
 from judge.ranking.cluster_statistics import N_RESAMPLES, SEED, ClusterStatistics
 from judge.ranking.interval_cache import IntervalCache, NodeNames, packed, unpacked
 from judge.ranking.leaderboard import Robustness
-from judge.ranking.rank_moves import begun_moves, unpacked_moves
+from judge.ranking.rank_moves import begun_moves
 from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoredTree
 from judge.ranking.submission_scores import SubmissionScores
@@ -43,19 +43,18 @@ def robustness(
     scored = {key: trees for key, trees in scored.items() if trees}
     placed = {key: {id: tree for id, tree in trees.items() if id in ranked} for key, trees in scored.items()}
     intervals: dict[str, Mapping[str, Uncertainty]] = {}
-    with begun_moves(placed, cache) as moves:
+    with begun_moves({key: trees for key, trees in placed.items() if trees}, cache) as moves:
         for key, trees in scored.items():
             with _reported(judged, key):
                 drawn = _resampled(trees, placed[key], statistics, cache)
                 of_ranked = {id: drawn[id] for id in placed[key]}
                 ranks = with_ranks(of_ranked, lower_is_better=SCORES[key].lower_is_better)
                 intervals[key] = {id: drawn[id].uncertainty for id in sorted(trees)} | ranks
-        entries = moves()
-    weights: dict[str, Mapping[str, RankRange]] = {key: {} for key in intervals}
-    without: dict[str, Mapping[str, LeftOut]] = {key: {} for key in intervals}
-    for key in [key for key in entries if key in intervals]:
-        with _reported(judged, key):
-            weights[key], without[key] = unpacked_moves(entries[key])
+        weights: dict[str, Mapping[str, RankRange]] = {key: {} for key in intervals}
+        without: dict[str, Mapping[str, LeftOut]] = {key: {} for key in intervals}
+        for key in (key for key in intervals if placed[key]):
+            with _reported(judged, key):
+                weights[key], without[key] = moves(key)
     return Robustness(intervals, weights, without)
 
 

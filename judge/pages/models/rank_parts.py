@@ -19,7 +19,7 @@ MARK = Markup("<!-- rank -->")
 
 
 class RankParts(NamedTuple):
-    """The parts, each of which stands between two marks in the page, in this order.
+    """The parts in their order in the page, each between two marks.
 
     Args:
         about: the description in the page's head.

@@ -51,7 +51,7 @@ def test_the_drift_of_a_model_is_the_mean_over_its_tasks() -> None:
     assert [heading.name for heading in figure.headings[4:6]] == ["At 0.1 ps", "At 0.2 ps"]
     assert [trace["meta"]["colour"] for trace in traces] == [1, 0]
     assert len(three().rows) == 3
-    assert "Without a line: 1 model, of which too few runs reached the first time, 0.1 ps." in figure.about
+    assert "Without a line: 1 model; too few runs reached the first time, 0.1 ps." in figure.about
 
 
 def test_a_line_ends_where_one_of_its_tasks_does() -> None:

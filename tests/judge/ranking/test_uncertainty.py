@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoredTree
 from judge.records.records import Result
 from sandbox.verdict import Verdict
-from scoring import load_release
+from scoring import ScoringError, load_release
 from scoring.names import EFFICIENCY, ERRORS
 from submissions.records import Submission
 from tasks.metrics.measurement import Items, Measurement
@@ -284,6 +285,24 @@ def test_the_same_records_give_the_same_numbers_in_any_order() -> None:
     first, second = board(SUITE, [A, B, C], given), board(SUITE, [C, A, B], given[::-1])
     assert repr(first.robustness) == repr(second.robustness)
     assert first.problems == second.problems
+
+
+def test_another_process_gives_the_same_moves_and_an_error_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = good_results(A, 0.2) + good_results(B, 0.25)
+    alone = board(SUITE, [A, B], given)
+    monkeypatch.setattr("judge.parallel.LEAST", 1)
+    shown = board(SUITE, [A, B], given)
+    assert repr(shown.robustness) == repr(alone.robustness)
+
+    def fails(*_: object, **__: object) -> None:
+        raise ScoringError(f"weights in process {os.getpid()}")
+
+    monkeypatch.setattr("judge.ranking.rank_moves.random_weights", fails)
+    shown = board(SUITE, [A, B], given)
+    assert "uncertainty of the force-field error: weights in process" in shown.problems[0]
+    assert str(os.getpid()) not in shown.problems[0]
+    assert shown.robustness.intervals == alone.robustness.intervals
+    assert shown.robustness.weights["force_field"] == {}
 
 
 def test_models_of_different_label_sets_are_ranked_under_other_weights_too() -> None:
