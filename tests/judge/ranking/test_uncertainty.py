@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -287,22 +288,36 @@ def test_the_same_records_give_the_same_numbers_in_any_order() -> None:
     assert first.problems == second.problems
 
 
-def test_another_process_gives_the_same_moves_and_an_error_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def _check_moves_of_another_process() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        _check_moves(patch)
+
+
+def _check_moves(patch: pytest.MonkeyPatch) -> None:
     given = good_results(A, 0.2) + good_results(B, 0.25)
     alone = board(SUITE, [A, B], given)
-    monkeypatch.setattr("judge.parallel.LEAST", 1)
+    patch.setattr("judge.parallel.LEAST", 1)
+    patch.setattr("judge.parallel._processors", lambda: 2)
     shown = board(SUITE, [A, B], given)
     assert repr(shown.robustness) == repr(alone.robustness)
 
     def fails(*_: object, **__: object) -> None:
         raise ScoringError(f"weights in process {os.getpid()}")
 
-    monkeypatch.setattr("judge.ranking.rank_moves.random_weights", fails)
+    patch.setattr("judge.ranking.rank_moves.random_weights", fails)
     shown = board(SUITE, [A, B], given)
     assert "uncertainty of the force-field error: weights in process" in shown.problems[0]
     assert str(os.getpid()) not in shown.problems[0]
     assert shown.robustness.intervals == alone.robustness.intervals
     assert shown.robustness.weights["force_field"] == {}
+
+
+def test_another_process_gives_the_same_moves_and_an_error_is_named() -> None:
+    """In a process without threads: those that other tests left may hold a lock, which a fork would keep."""
+    process = multiprocessing.get_context("spawn").Process(target=_check_moves_of_another_process)
+    process.start()
+    process.join(timeout=120)
+    assert process.exitcode == 0
 
 
 def test_models_of_different_label_sets_are_ranked_under_other_weights_too() -> None:
