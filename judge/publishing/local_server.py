@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -14,6 +15,11 @@ LOOPBACK = "127.0.0.1"
 
 class SiteHandler(http.server.SimpleHTTPRequestHandler):
     """Answers with the files of a folder."""
+
+    def handle(self) -> None:
+        """Answers one browser, until it drops the connection."""
+        with suppress(ConnectionError):
+            super().handle()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answers that there is no such page with `404.html`, and other errors as the library does."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import struct
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import requests
@@ -46,3 +49,19 @@ def test_other_answers_are_those_of_the_library(address: str) -> None:
     assert requests.head(f"{address}nowhere", timeout=10).status_code == 404
     assert requests.head(f"{address}nowhere", timeout=10).content == b""
     assert requests.post(address, timeout=10).status_code == 501
+
+
+def test_a_browser_that_drops_a_connection_causes_no_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "large.bin").write_bytes(bytes(64_000_000))
+    with site_server(tmp_path, 0) as server:
+        server.daemon_threads = False  # so that the server waits for the end of its answer
+        with socket.create_connection((LOOPBACK, server.server_address[1]), timeout=10) as connection:
+            connection.sendall(b"GET /large.bin HTTP/1.0\r\n\r\n")
+            server.handle_request()
+            assert connection.recv(1000).startswith(b"HTTP/1.0 200")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    printed = capsys.readouterr().err
+    assert "GET /large.bin" in printed
+    assert "Traceback" not in printed
