@@ -13,13 +13,12 @@ from scoring.intervals import Interval
 from scoring.names import SCORES, Variant
 from scoring.tree import Path
 
-Ends = tuple[float, float] | None
-
 
 def node_intervals_file(board: Leaderboard, file: LeaderboardFile) -> bytes:
     """The file: by score and model, `parts` has the interval of each part of the score, `leaves` that of each leaf.
 
-    Leaves are in the order of `leaderboard.json`. An interval that is unknown is null.
+    Leaves are in the order of `leaderboard.json`. An interval is its ends, and how many parts could not be resampled.
+    One that is unknown is null.
 
     Args:
         file: of the same board.
@@ -36,8 +35,8 @@ def node_intervals_file(board: Leaderboard, file: LeaderboardFile) -> bytes:
             if uncertainty is None or values is None:
                 continue
             nodes, paths = uncertainty.nodes, trees[values.tree]
-            parts = {path[-1]: _ends(nodes.get(path)) for path in paths.parts}
-            leaves = [_ends(nodes.get(path)) for path in paths.leaves]
+            parts = {path[-1]: finite(nodes.get(path)) for path in paths.parts}
+            leaves = [finite(nodes.get(path)) for path in paths.leaves]
             scores.setdefault(key, {})[row.submission.id] = {"parts": parts, "leaves": leaves}
     return json.dumps(scores, separators=(",", ":")).encode()
 
@@ -53,9 +52,10 @@ class _Paths(NamedTuple):
         return cls([(tree.name, part.name) for part in tree.parts], list(_leaf_paths(tree, ())))
 
 
-def _ends(interval: Interval | None) -> Ends:
+def finite(interval: Interval | None) -> Interval | None:
+    """The interval; None if it is unknown or has no finite end."""
     ends = known(interval)
-    return None if ends is None or ends.high == float("inf") else (ends.low, ends.high)
+    return None if ends is None or ends.high == float("inf") else ends
 
 
 def _leaf_paths(node: NodeFile, above: Path) -> Iterator[Path]:

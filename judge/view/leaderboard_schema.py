@@ -70,6 +70,7 @@ class ScoreValues(Entry):
         left_out: indices of leaves that were not measured through no fault of the model: they have no weight.
         score: the published score; null if there is none.
         interval: the middle 95 % of the score over resampled test sets.
+        not_resampled: how many parts of the score could not be resampled; if any, the interval is too narrow.
         at_worst: the score if every leaf in `left_out` had the worst value.
         covered: how many of `total` tasks or runs were measured.
         ranks: interval of the rank by this score.
@@ -82,6 +83,7 @@ class ScoreValues(Entry):
     left_out: tuple[Index, ...] = ()
     score: float | None
     interval: tuple[float, float] | None = None
+    not_resampled: int = 0
     at_worst: float | None = None
     covered: int = 0
     total: int = 0

@@ -8,6 +8,7 @@ import { coverageText } from "./coverage.js";
 import { beside, goodness } from "./goodness.js";
 import { decimals, number, NONE, parameters, scoreText, shownUnit, shownValue } from "./numbers.js";
 import { metricLabel } from "./metric_labels.js";
+import { scoreInterval, spanText } from "./intervals.js";
 import { leavesInterval, partInterval } from "./node_intervals.js";
 import { namesOf, pathKey } from "./paths.js";
 import { plain } from "./plain.js";
@@ -31,7 +32,7 @@ function scoreColumn(score, full) {
     withinClass: SCORES[score.key].from_times,
     marksBest: true,
     good: () => (value) => goodness(value, full, score.lower_is_better),
-    interval: (model, computed) => intervalText(score.models[model.id]?.interval, computed, text),
+    interval: (model, computed) => intervalText(scoreInterval(score.models[model.id]), computed, text),
     value: (model, computed) => computed.score(model.id, score.key),
     order: (model, computed) => computed.worst(model.id, score.key) ?? computed.score(model.id, score.key),
     text,
@@ -43,7 +44,7 @@ function scoreColumn(score, full) {
 /** A published interval; empty for a reader's own weights, and for rules that have no intervals. */
 function intervalText(interval, { isRecomputed, scheme }, text) {
   if (!interval || isRecomputed || scheme.variant !== "corrected") return "";
-  return interval.map((end) => text(end)).join("\u00a0– ");
+  return spanText(interval, text);
 }
 
 /** The score if the items that were left out counted as the worst; rows are sorted by it. */

@@ -4,7 +4,7 @@ import { MOST, read, write } from "./compare_address.js";
 import { meant, nameOf, namesOf, offers, unknown } from "./compare_names.js";
 import { radarPlot } from "./compare_radar.js";
 import { table } from "./compare_table.js";
-import { metricIntervals } from "./compare_intervals.js";
+import { modelIntervals } from "./compare_intervals.js";
 import { BY_DOMAIN, comparison, FIRST } from "./comparison.js";
 import { leaderboard } from "./leaderboard.js";
 import { drawPlot } from "./plot.js";
@@ -74,7 +74,7 @@ function showDifferences({ first, rest, differences }) {
 }
 
 function drawRadar(figure, groups) {
-  const axes = groups.find((group) => group.title === BY_DOMAIN)?.lines ?? [];
+  const axes = groups.find((group) => group.title === BY_DOMAIN)?.lines.filter(({ domain }) => domain) ?? [];
   figure.hidden = axes.length < 3;
   if (figure.hidden) return;
   const stage = figure.querySelector(".stage");
@@ -154,7 +154,7 @@ function begin(page) {
 export async function start() {
   const section = document.querySelector("[data-compare]");
   if (!section.querySelector(".table-frame")) return; // there are fewer than two models
-  const page = partsOf(section, ...(await Promise.all([leaderboard(), metricIntervals()])));
+  const page = partsOf(section, ...(await Promise.all([leaderboard(), modelIntervals()])));
   page.list.append(...[...page.offered.keys()].map((name) => new Option(name, name)));
   begin(page);
   listen(page);

@@ -3,7 +3,8 @@
 import { groupsOfTasks, mostDifferent } from "./comparison_tasks.js";
 import { cell, differences, inOneClass, line, numberCell, plainLine } from "./comparison_lines.js";
 import { evaluateScheme } from "./evaluate.js";
-import { NONE, scoreText, whole } from "./comparison_numbers.js";
+import { decimals, NONE, scoreText, whole } from "./comparison_numbers.js";
+import { scoreInterval, spanText } from "./intervals.js";
 import { pathKey } from "./paths.js";
 import { LAMBENCH, SCORES } from "./scores.js";
 
@@ -30,8 +31,9 @@ function ranking(models) {
 
 function scoreCell(model, key) {
   if (!model) return cell(NONE);
-  const { score = null, interval = null, covered = 0, total = 0 } = model;
-  const notes = interval ? [interval.map((end) => scoreText(key, end)).join("\u00a0–\u00a0")] : [];
+  const { score = null, covered = 0, total = 0 } = model;
+  const interval = scoreInterval(model);
+  const notes = interval ? [spanText(interval, (end) => scoreText(key, end))] : [];
   if (covered < total) notes.push(`${covered} of ${total}`);
   return { ...cell(scoreText(key, score), notes.join(", "), score), interval };
 }
@@ -51,13 +53,17 @@ function scoreLines(scores, models) {
 }
 
 /** The domains of a score with the value of each model; with domain and score for the radar. */
-function domainLines(score, evaluated, models) {
+function domainLines(score, evaluated, models, intervals) {
   const trees = models.map((model) => score.trees[score.models[model.id]?.tree]);
   const domains = new Set(trees.flatMap((tree) => (tree?.parts ?? []).map((part) => part.name)));
-  return [...domains].map((domain) => {
+  return [...domains].flatMap((domain) => {
     const key = pathKey([score.key, domain]);
-    const cells = models.map((model) => numberCell(evaluated.node(model.id, score.key, key)));
-    return { ...line(`${domain}, ${score.label.toLowerCase()} ↓`, cells, true), domain, score: score.key };
+    const cells = models.map((model) => {
+      const interval = intervals.ofDomain(model.id, score.key, domain);
+      return { ...numberCell(evaluated.node(model.id, score.key, key), interval ? spanText(interval, decimals) : ""), interval };
+    });
+    const values = line(`${domain}, ${score.label.toLowerCase()} ↓`, cells, true);
+    return [{ ...values, domain, score: score.key }, ...differences(values, decimals)];
   });
 }
 
@@ -97,7 +103,7 @@ export function comparison(file, models, labels, intervals) {
     { title: MOST_DIFFERENT, lines: mostDifferent(file, lambench?.scores ?? [], evaluated, models, labels, intervals) },
     { title: RANKING, lines: ranking(models) },
     { title: "Scores", lines: scoreLines(corrected.flatMap((scheme) => scheme.scores), models) },
-    { title: BY_DOMAIN, lines: errors.flatMap((score) => domainLines(score, evaluated, models)) },
+    { title: BY_DOMAIN, lines: errors.flatMap((score) => domainLines(score, evaluated, models, intervals)) },
     { title: "Scores, as published", lines: scoreLines(published.flatMap((scheme) => scheme.scores), models) },
     { title: "The model", lines: cardLines(models) },
     ...groupsOfTasks(file, lambench?.scores ?? [], evaluated, models, labels),

@@ -1,6 +1,7 @@
 // A row of models side by side: a cell for each model, the best one marked.
 
 import { decimals, NONE, signed } from "./comparison_numbers.js";
+import { wasResampled } from "./intervals.js";
 
 /** The cell of one model; the best cell is chosen by `value`; null: it is never the best. */
 export function cell(text, note = "", value = null) {
@@ -20,11 +21,8 @@ function row(name, cells, below) {
 /** A row of words without a best cell. */
 export const plainLine = (name, texts) => row(name, texts.map((text) => cell(text)), false);
 
-// An interval without width comes from parts that could not be resampled.
-const hasWidth = ({ interval }) => interval !== null && interval[0] < interval[1];
-
 function apart(a, b) {
-  if (!hasWidth(a) || !hasWidth(b)) return false;
+  if (!a.interval || !b.interval || !wasResampled(a.interval) || !wasResampled(b.interval)) return false;
   return a.interval[1] < b.interval[0] || b.interval[1] < a.interval[0];
 }
 
@@ -47,7 +45,7 @@ function difference(other, first, textOf, endOf) {
   if (other.value === null || first.value === null) return cell(NONE);
   const text = signed(other.value - first.value, textOf);
   if (other.interval === null || first.interval === null) return cell(text, "no interval");
-  if (!hasWidth(other) || !hasWidth(first)) return cell(text, "an interval without width");
+  if (!wasResampled(other.interval) || !wasResampled(first.interval)) return cell(text, "not resampled");
   if (!apart(other, first)) return cell(text, "intervals overlap");
   const [[low, high], [firstLow, firstHigh]] = [other.interval, first.interval];
   return cell(text, `${signed(low - firstHigh, endOf)} to ${signed(high - firstLow, endOf)}`);

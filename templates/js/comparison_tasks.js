@@ -2,6 +2,7 @@
 
 import { cell, differences, inOneClass, line, numberCell } from "./comparison_lines.js";
 import { decimals, NONE, number, shownUnit, shownValue } from "./comparison_numbers.js";
+import { spanText } from "./intervals.js";
 import { metricLabel } from "./metric_labels.js";
 import { pathKey } from "./paths.js";
 import { SCORES } from "./scores.js";
@@ -104,8 +105,8 @@ function differenceLines({ task, values }, models, intervals) {
   const shown = (value) => `${numberOf(value)} ${shownUnit(unit)}`.trim();
   const cells = values.map((each, column) => {
     if (!isKnown(each)) return cell(NONE);
-    const interval = intervals(models[column].id, task.name, each.metric);
-    const span = interval ? `${interval.map(numberOf).join("\u00a0– ")}; ` : "";
+    const interval = intervals.ofMetric(models[column].id, task.name, each.metric);
+    const span = interval ? `${spanText(interval, numberOf)}; ` : "";
     return { ...cell(shown(each.raw), `${span}normalised ${decimals(each.value)}`, each.raw), interval };
   });
   const first = { ...line(`${task.title}: ${values.find(Boolean).name} ↓`, cells, true), page: task.page };

@@ -17,9 +17,10 @@ export function readIntervals(path) {
 /** The interval of a part of a score; null if it is unknown. */
 export const partInterval = (key, id, name) => file?.[key]?.[id]?.parts[name] ?? null;
 
-/** The interval of the mean of leaves, from the mean of the lower ends to that of the upper ends; null if one is unknown. */
+/** The interval of the mean of leaves, from the mean of the lower ends to that of the upper ends; null if one is unknown. The parts that were not resampled are added up. */
 export function leavesInterval(key, id, indices) {
   const intervals = indices.map((index) => file?.[key]?.[id]?.leaves[index] ?? null);
   if (!intervals.length || intervals.includes(null)) return null;
-  return [0, 1].map((end) => intervals.reduce((sum, ends) => sum + ends[end], 0) / intervals.length);
+  const [low, high, held] = [0, 1, 2].map((at) => intervals.reduce((sum, interval) => sum + interval[at], 0));
+  return [low / intervals.length, high / intervals.length, held];
 }

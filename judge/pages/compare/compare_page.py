@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from judge.figures.radar import radar
 from judge.pages.compare.comparison import MOST, MOST_DIFFERENT, comparison
-from judge.pages.compare.comparison_intervals import intervals_file, metric_intervals
+from judge.pages.compare.comparison_intervals import intervals_file, model_intervals
 from judge.view.assets import hashed
 from judge.view.leaderboard_schema import ModelFile
 from judge.view.page_context import Frame
@@ -19,7 +19,7 @@ FIRST = (MOST_DIFFERENT, "Ranking")
 def pages(frame: Frame) -> dict[str, bytes]:
     """`compare.html`, and the file of intervals that its script loads."""
     models = first_models(frame)
-    intervals = metric_intervals(frame)
+    intervals = model_intervals(frame)
     packed = intervals_file(intervals)
     intervals_path = hashed("intervals.json", packed)
     groups = comparison(frame, models, intervals)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from judge.pages.compare.comparison_intervals import MetricIntervals
+from judge.pages.compare.comparison_intervals import NO_INTERVALS, ModelIntervals
 from judge.pages.compare.comparison_lines import (
     Cell,
     CompareLine,
@@ -15,13 +15,15 @@ from judge.pages.compare.comparison_lines import (
     line,
     number_cell,
     one_class,
+    span_text,
 )
 from judge.pages.compare.comparison_tasks import most_different, task_groups
 from judge.view import formatting
-from judge.view.columns import score_span, score_text
+from judge.view.columns import score_text
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, ScoreFile
 from judge.view.page_context import Frame
 from scoring import explain
+from scoring.intervals import Interval
 from scoring.names import ERRORS, SCORES, Variant
 
 MOST = 5
@@ -29,15 +31,13 @@ MOST_DIFFERENT = "Where they differ most"
 NOT_STATED = "not stated"
 
 
-def comparison(
-    frame: Frame, models: Sequence[ModelFile], intervals: Mapping[str, MetricIntervals]
-) -> tuple[Group, ...]:
+def comparison(frame: Frame, models: Sequence[ModelFile], intervals: Mapping[str, ModelIntervals]) -> tuple[Group, ...]:
     """All that is known of these models, one row for each property; the tasks in which they differ most are first.
 
     Values of domains and tasks are computed from the public leaves, as the script does it.
 
     Args:
-        intervals: of metrics, by submission.
+        intervals: by submission.
     """
     scores = {reference.id: reference.scores for reference in frame.references}
     scores |= {row.submission.id: row.scores for row in frame.board.rows}
@@ -46,7 +46,7 @@ def comparison(
         Group(MOST_DIFFERENT, most_different(frame.file, scores, models, intervals)),
         Group("Ranking", _ranking(models)),
         Group("Scores", _score_lines(corrected, models)),
-        Group("By domain", tuple(_domain_lines(corrected, scores, models))),
+        Group("By domain", tuple(_domain_lines(corrected, scores, models, intervals))),
         Group("Scores, as published", _score_lines(as_published, models)),
         Group("The model", _card_lines(models)),
         *task_groups(frame.file, scores, models),
@@ -90,24 +90,40 @@ def _score_line(score: ScoreFile, models: Sequence[ModelFile]) -> CompareLine:
         if values is None:
             cells.append(Cell(formatting.NONE))
             continue
-        notes = [] if values.interval is None else [score_span(score.key, *values.interval)]
+        interval = None if values.interval is None else Interval(*values.interval, values.not_resampled)
+        notes = [] if interval is None else [span_text(interval, partial(score_text, score.key))]
         if values.covered < values.total:
             notes.append(f"{values.covered} of {values.total}")
-        cells.append(Cell(score_text(score.key, values.score), ", ".join(notes), values.score, values.interval))
+        cells.append(Cell(score_text(score.key, values.score), ", ".join(notes), values.score, interval))
     arrow = "↓" if score.lower_is_better else "↑"
     better = score.lower_is_better if not SCORES[score.key].from_times or one_class(models) else None
     return line(f"{score.label} {arrow}", cells, better)
 
 
-def _domain_lines(files: Sequence[ScoreFile], scores: ScoresById, models: Sequence[ModelFile]) -> Iterator[CompareLine]:
+def _domain_lines(
+    files: Sequence[ScoreFile],
+    scores: ScoresById,
+    models: Sequence[ModelFile],
+    intervals: Mapping[str, ModelIntervals],
+) -> Iterator[CompareLine]:
     for score in files:
         if score.key not in ERRORS:
             continue
         terms = [scores[model.id].get(score.key) for model in models]
         domains = [{} if term is None else {p.name: p.value for p in explain(term.node).parts} for term in terms]
+        known = [intervals.get(model.id, NO_INTERVALS).parts.get(score.key, {}) for model in models]
         for domain in dict.fromkeys(name for of_model in domains for name in of_model):
-            cells = [number_cell(of_model.get(domain)) for of_model in domains]
-            yield line(f"{domain}, {score.label.lower()} ↓", cells, lower=True)
+            cells = [
+                _domain_cell(of_model.get(domain), ends.get(domain))
+                for of_model, ends in zip(domains, known, strict=True)
+            ]
+            values = line(f"{domain}, {score.label.lower()} ↓", cells, lower=True)
+            yield from (values, *differences(values))
+
+
+def _domain_cell(value: float | None, interval: Interval | None) -> Cell:
+    note = "" if interval is None else span_text(interval, formatting.decimals)
+    return number_cell(value, note)._replace(interval=interval)
 
 
 def _card_lines(models: Sequence[ModelFile]) -> tuple[CompareLine, ...]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from judge.view import formatting
 from judge.view.leaderboard_schema import ModelFile
 from scoring import Term
+from scoring.intervals import Interval
 
 BEST, UNDECIDED = "best", "undecided"
 ScoresById = Mapping[str, Mapping[str, Term]]
@@ -28,7 +29,7 @@ class Cell(NamedTuple):
     text: str
     note: str = ""
     value: float | None = None
-    interval: tuple[float, float] | None = None
+    interval: Interval | None = None
     fault: str = ""
     mark: str = ""
 
@@ -112,28 +113,33 @@ def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str], end_of
     text = formatting.signed(cell.value - first.value, text_of)
     if cell.interval is None or first.interval is None:
         return Cell(text, "no interval")
-    (low, high), (first_low, first_high) = cell.interval, first.interval
-    if not (_has_width(cell) and _has_width(first)):
-        return Cell(text, "an interval without width")
+    if not (_was_resampled(cell.interval) and _was_resampled(first.interval)):
+        return Cell(text, "not resampled")
     if not _separate(cell, first):
         return Cell(text, "intervals overlap")
-    return Cell(text, f"{formatting.signed(low - first_high, end_of)} to {formatting.signed(high - first_low, end_of)}")
+    nearest, farthest = cell.interval.low - first.interval.high, cell.interval.high - first.interval.low
+    return Cell(text, f"{formatting.signed(nearest, end_of)} to {formatting.signed(farthest, end_of)}")
 
 
 def _separate(a: Cell, b: Cell) -> bool:
-    if a.interval is None or b.interval is None or not (_has_width(a) and _has_width(b)):
+    if a.interval is None or b.interval is None or not (_was_resampled(a.interval) and _was_resampled(b.interval)):
         return False
-    return a.interval[1] < b.interval[0] or b.interval[1] < a.interval[0]
+    return a.interval.high < b.interval.low or b.interval.high < a.interval.low
 
 
-def _has_width(cell: Cell) -> bool:
-    # An interval without width belongs to parts that could not be resampled: it does not show how certain a value is.
-    return cell.interval is not None and cell.interval[0] < cell.interval[1]
+def _was_resampled(interval: Interval) -> bool:
+    """False if it has no width since parts could not be resampled: it does not show how certain a value is."""
+    return interval.low < interval.high or not interval.n_held
 
 
 def one_class(models: Sequence[ModelFile]) -> bool:
     """Whether all models were timed on one class of hardware: only then do times compare."""
     return len({model.hardware for model in models}) == 1
+
+
+def span_text(interval: Interval, text_of: Callable[[float], str]) -> str:
+    """The ends of an interval; with an asterisk if it is too narrow, since parts could not be resampled."""
+    return f"{text_of(interval.low)}\u00a0– {text_of(interval.high)}{' *' if interval.n_held else ''}"
 
 
 def number_cell(value: float | None, note: str = "") -> Cell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from judge.pages.compare.comparison_intervals import MetricIntervals
+from judge.pages.compare.comparison_intervals import NO_INTERVALS, ModelIntervals
 from judge.pages.compare.comparison_lines import (
     Cell,
     CompareLine,
@@ -15,6 +15,7 @@ from judge.pages.compare.comparison_lines import (
     line,
     number_cell,
     one_class,
+    span_text,
 )
 from judge.view import formatting
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, TaskFile
@@ -67,7 +68,7 @@ def most_different(
     file: LeaderboardFile,
     scores: ScoresById,
     models: Sequence[ModelFile],
-    intervals: Mapping[str, MetricIntervals],
+    intervals: Mapping[str, ModelIntervals],
 ) -> tuple[CompareLine, ...]:
     """The tasks in which the normalised errors of these models differ most, each with its number that differs most.
 
@@ -92,7 +93,7 @@ def _apart(task: TaskFile, key: NumberKey, numbers: Sequence[TaskNumber | None])
 
 
 def _difference_lines(
-    each: _Apart, models: Sequence[ModelFile], intervals: Mapping[str, MetricIntervals]
+    each: _Apart, models: Sequence[ModelFile], intervals: Mapping[str, ModelIntervals]
 ) -> tuple[CompareLine, ...]:
     unit = next((number.unit for number in each.numbers if number is not None and number.unit), "")
 
@@ -107,8 +108,8 @@ def _difference_lines(
         if number is None or number.value is None or number.raw is None:
             cells.append(Cell(formatting.NONE))
             continue
-        interval = intervals.get(model.id, {}).get((each.task.name, number.metric))
-        span = "" if interval is None else f"{number_of(interval[0])}\u00a0– {number_of(interval[1])}; "
+        interval = intervals.get(model.id, NO_INTERVALS).metrics.get((each.task.name, number.metric))
+        span = "" if interval is None else f"{span_text(interval, number_of)}; "
         note = f"{span}normalised {formatting.decimals(number.value)}"
         cells.append(Cell(shown(number.raw), note, number.raw, interval))
     values = line(f"{each.task.title}: {each.name} ↓", cells, lower=True)._replace(page=each.task.page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -126,6 +127,9 @@ class TestBrowser:
             written = cells(before)
         ready(page, f"{with_intervals}compare.html")
         assert cells(page) == written
+        at, domain = next((n, row) for n, row in enumerate(written) if row[0] == "Molecules, force-field error ↓")
+        assert all(re.fullmatch(r"[\d.]+( ●)?[\d.]+ – [\d.]+ \*", cell) for cell in domain[1:])  # some parts were held
+        assert [row[0] for row in written[at : at + 2]] == [domain[0], "from the best here"]
         pair = f"{with_intervals}compare.html?ids={ids('beta', 'alpha')}"
         ready(page, pair)
         expect(page.get_by_role("heading", level=1)).to_have_text("beta and alpha")

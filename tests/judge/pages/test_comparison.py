@@ -10,11 +10,12 @@ import pytest
 from judge.disclosure.public_leaderboard import public_board
 from judge.pages.compare import compare_page
 from judge.pages.compare.comparison import comparison
-from judge.pages.compare.comparison_intervals import intervals_file, metric_intervals
+from judge.pages.compare.comparison_intervals import ModelIntervals, intervals_file, model_intervals
 from judge.pages.compare.comparison_lines import Cell, CompareLine, differences, line
 from judge.ranking.load import read_board
 from judge.view.page_context import Frame, frame
 from judge.view.sources import Sources
+from scoring.intervals import Interval
 from submissions.store.local import LocalStore
 from tests.judge.pages.page_reader import page_frame
 from tests.judge.pages.seven_models import FAILED
@@ -31,7 +32,7 @@ def lines_of(seven_models: Frame, *names: str) -> dict[str, CompareLine]:
     chosen = [next(model for model in seven_models.file.models if model.name == name) for name in names]
     groups = [
         group
-        for group in comparison(seven_models, chosen, metric_intervals(seven_models))
+        for group in comparison(seven_models, chosen, model_intervals(seven_models))
         if group.title != AS_PUBLISHED
     ]
     return {line.name: line for group in groups for line in group.lines}
@@ -58,7 +59,7 @@ def test_unstated_facts_are_named(seven_models: Frame) -> None:
 
 def test_the_tasks_that_differ_most_are_first_with_units_and_intervals(seven_models: Frame) -> None:
     chosen = [next(model for model in seven_models.file.models if model.name == name) for name in ("beta", "alpha")]
-    intervals = metric_intervals(seven_models)
+    intervals = model_intervals(seven_models)
     first = comparison(seven_models, chosen, intervals)[0]
     assert first.title == "Where they differ most"
     by_name = {line.name: line for line in first.lines if not line.below}
@@ -69,8 +70,8 @@ def test_the_tasks_that_differ_most_are_first_with_units_and_intervals(seven_mod
     below = first.lines[1]
     assert (below.name, [cell.text for cell in below.cells][1]) == ("from the best here", "–")
     assert below.cells[0].text.startswith("+100 meV")
-    near = {key: (value * 0.9, value * 1.1) for key, value in {("molecules", ENERGY): 0.1}.items()}
-    far = {("molecules", ENERGY): (0.18, 0.22)}
+    near = ModelIntervals({("molecules", ENERGY): Interval(0.09, 0.11)}, {})
+    far = ModelIntervals({("molecules", ENERGY): Interval(0.18, 0.22)}, {})
     made = comparison(seven_models, chosen, {chosen[0].id: far, chosen[1].id: near})[0]
     at = next(index for index, line in enumerate(made.lines) if line.name.startswith("Molecules"))
     values, below = made.lines[at : at + 2]
@@ -80,15 +81,17 @@ def test_the_tasks_that_differ_most_are_first_with_units_and_intervals(seven_mod
 
 
 def test_the_intervals_file_has_those_of_the_board_to_three_digits() -> None:
-    packed = json.loads(intervals_file({"a": {("t", "m"): (0.123, 4.0)}, "b": {("t", "n"): (1.0, 2.0)}}))
+    a = ModelIntervals({("t", "m"): Interval(0.123, 4.0)}, {"force_field": {"Molecules": Interval(0.1, 0.2, n_held=3)}})
+    packed = json.loads(intervals_file({"a": a, "b": ModelIntervals({("t", "n"): Interval(1.0, 2.0)}, {})}))
     assert packed == {
         "columns": [["t", "m"], ["t", "n"]],
-        "models": {"a": [[0.123, 4.0], None], "b": [None, [1.0, 2.0]]},
+        "models": {"a": [[0.123, 4.0, 0], None], "b": [None, [1.0, 2.0, 0]]},
+        "parts": {"a": {"force_field": {"Molecules": [0.1, 0.2, 3]}}, "b": {}},
     }
     frame = page_frame(SUITE, [submission("alpha")], good_results(submission("alpha"), 0.1))
-    intervals = metric_intervals(frame)[submission("alpha").id]
-    assert intervals
-    assert all(0 < low < high for low, high in intervals.values())
+    intervals = model_intervals(frame)[submission("alpha").id]
+    assert intervals.metrics
+    assert all(0 < each.low < each.high for each in intervals.metrics.values())
 
 
 def marks(*cells: Cell, lower: bool | None = True) -> list[str]:
@@ -96,9 +99,9 @@ def marks(*cells: Cell, lower: bool | None = True) -> list[str]:
 
 
 def test_the_best_is_certain_only_if_its_interval_is_separate() -> None:
-    near, far = Cell("0.2", value=0.2, interval=(0.1, 0.3)), Cell("0.6", value=0.6, interval=(0.5, 0.7))
-    wide = Cell("0.6", value=0.6, interval=(0.25, 0.7))
-    unknown, held = Cell("0.6", value=0.6), Cell("0.6", value=0.6, interval=(0.6, 0.6))
+    near, far = Cell("0.2", value=0.2, interval=Interval(0.1, 0.3)), Cell("0.6", value=0.6, interval=Interval(0.5, 0.7))
+    wide = Cell("0.6", value=0.6, interval=Interval(0.25, 0.7))
+    unknown, held = Cell("0.6", value=0.6), Cell("0.6", value=0.6, interval=Interval(0.6, 0.6, n_held=1))
     assert marks(near, far) == ["best", ""]
     assert marks(near, far, lower=False) == ["", "best"]
     assert (
@@ -108,6 +111,7 @@ def test_the_best_is_certain_only_if_its_interval_is_separate() -> None:
         == marks(near, far, wide)[:2]
         == ["undecided", ""]
     )
+    assert marks(near, Cell("0.6", value=0.6, interval=Interval(0.6, 0.6))) == ["best", ""]  # it was resampled
     assert marks(near, far, lower=None) == ["", ""]
     assert marks(near, near, far) == ["undecided", "undecided", ""]
     assert marks(near, near) == ["", ""]
@@ -115,16 +119,19 @@ def test_the_best_is_certain_only_if_its_interval_is_separate() -> None:
 
 
 def test_a_difference_has_its_range() -> None:
-    best, far = Cell("0.200", value=0.2, interval=(0.1, 0.3)), Cell("0.600", value=0.6, interval=(0.5, 0.7))
-    wide, alone = Cell("0.600", value=0.6, interval=(0.25, 0.7)), Cell("0.600", value=0.6)
-    held = Cell("0.600", value=0.6, interval=(0.6, 0.6))
+    best, far = (
+        Cell("0.200", value=0.2, interval=Interval(0.1, 0.3)),
+        Cell("0.600", value=0.6, interval=Interval(0.5, 0.7)),
+    )
+    wide, alone = Cell("0.600", value=0.6, interval=Interval(0.25, 0.7)), Cell("0.600", value=0.6)
+    held = Cell("0.600", value=0.6, interval=Interval(0.6, 0.6, n_held=1))
     (below,) = differences(line("error", [best, far, wide, alone, held, Cell("–")], lower=True))
     assert [(cell.text, cell.note) for cell in below.cells] == [
         ("–", ""),
         ("+0.400", "+0.200 to +0.600"),
         ("+0.400", "intervals overlap"),
         ("+0.400", "no interval"),
-        ("+0.400", "an interval without width"),
+        ("+0.400", "not resampled"),
         ("–", ""),
     ]
     (below,) = differences(line("score", [best, far], lower=False))
@@ -135,7 +142,7 @@ def test_a_difference_has_its_range() -> None:
 
 def test_scores_are_those_of_every_scheme_in_both_variants(seven_models: Frame) -> None:
     chosen = seven_models.file.models[:2]
-    groups = {group.title: group for group in comparison(seven_models, chosen, metric_intervals(seven_models))}
+    groups = {group.title: group for group in comparison(seven_models, chosen, model_intervals(seven_models))}
     for variant, title in (("corrected", "Scores"), ("as_published", AS_PUBLISHED)):
         scores = [score for scheme in seven_models.file.schemes if scheme.variant == variant for score in scheme.scores]
         shown = [line for line in groups[title].lines if not line.below]

@@ -158,7 +158,7 @@ def test_bars_and_tints_of_every_column_grow_with_quality(browser: Browser, addr
 def test_another_scheme_has_intervals(browser: Browser, address: str) -> None:
     page = opened(browser, address, (1280, 800), query="?scheme=ml-peg")
     cell = page.locator("#ranking tr[data-id]").first.locator("td.score").first
-    expect(cell.locator(".range")).to_have_text(re.compile(r"^[\d.]+\s–\s[\d.]+$"))
+    expect(cell.locator(".range")).to_have_text(re.compile(r"^[\d.]+\s–\s[\d.]+ \*$"))
     page.context.close()
 
 
@@ -172,11 +172,11 @@ def test_the_file_of_intervals_has_those_of_domains_and_leaves() -> None:
     entry = file["force_field"][model.id]
     for domain in term.parts:
         interval = uncertainty.nodes[term.name, domain.name]
-        assert entry["parts"][domain.name] == [interval.low, interval.high]
+        assert entry["parts"][domain.name] == [interval.low, interval.high, interval.n_held]
     assert len(entry["leaves"]) == len(term.node.leaves)
     first = term.parts[0].parts[0].parts[0]
     interval = uncertainty.nodes[term.name, term.parts[0].name, term.parts[0].parts[0].name, first.name]
-    assert entry["leaves"][0] == [interval.low, interval.high]
+    assert entry["leaves"][0] == [interval.low, interval.high, interval.n_held]
 
 
 def test_no_link_is_called_by_the_id_of_a_task(folder: Path) -> None:
@@ -317,7 +317,8 @@ def test_added_columns_of_a_domain_and_a_task_have_intervals(browser: Browser, t
                 if key == task:
                     known = intervals["property_error"][model.id]["leaves"][0]
                 if key == domain or not query:  # raw errors of tasks have the interval of no score
-                    expect(cell.locator(".range")).to_have_text(f"{known[0]:.3f}\u00a0– {known[1]:.3f}")
+                    held = " *" if known[2] else ""
+                    expect(cell.locator(".range")).to_have_text(f"{known[0]:.3f}\u00a0– {known[1]:.3f}{held}")
         label = "Mean absolute error, " + ("meV" if query else "normalised")
         expect(page.locator(f"[data-board] th[data-key='{task}']")).to_contain_text(label)
         page.context.close()
