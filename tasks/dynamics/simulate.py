@@ -34,7 +34,7 @@ from tasks.simulation.velocity_verlet import LockstepRun, RunBounds
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Cause
 
-VERSION = "dynamics 2"
+VERSION = "dynamics 3"
 MAX_STORED_BYTES = 200_000_000
 Arrays = dict[str, NDArray[Any]]
 
@@ -249,11 +249,13 @@ def _run(
     stored: Mapping[str, NDArray[Any]] | None,
     temperature_k: float | Float,
 ) -> LockstepRun:
-    seeds = np.arange(len(copies)) % settings.replicas + settings.seed
-    momenta = thermal_momenta(copies, temperature_k, seeds.tolist())
+    seeds = (np.arange(len(copies)) % settings.replicas + settings.seed).tolist()
+    momenta = thermal_momenta(copies, temperature_k, seeds)
     bounds = RunBounds(settings.explode_energy_ev_per_atom, settings.explode_temperature_k)
     if settings.ensemble == "nve":
         return LockstepRun(copies, momenta, settings.timestep_fs, model, bounds, stored)
+    # numpy draws the same from `seed` and from `(seed, 0, 0)`: the noise of the first block would be the momenta again.
+    of_noise = [int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]) for seed in seeds]
     return LangevinRun(
         copies,
         momenta,
@@ -262,7 +264,7 @@ def _run(
         bounds,
         temperature_k=temperature_k,
         friction_per_ps=settings.friction_per_ps,
-        seeds=seeds.tolist(),
+        seeds=of_noise,
         state=stored,
     )
 

@@ -139,7 +139,7 @@ class Dynamics:
     """Structure, thermodynamics and stability in molecular dynamics."""
 
     name: str = "dynamics"
-    observe_version: int = 1
+    observe_version: int = 2
     measure_version: int = 2
     parameters: type[Parameters] = DynamicsParameters
     traits: Traits = Traits(

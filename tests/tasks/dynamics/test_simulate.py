@@ -115,6 +115,22 @@ def test_a_run_that_is_interrupted_anywhere_ends_with_the_same_bytes(
         assert len(np.unique(whole["cells"][:, 0, 0, 0])) > 1
 
 
+def test_the_first_steps_are_as_hot_as_the_bath() -> None:
+    """The noise of the first block is not that of the momenta, by which a gas would have 337 K after one step."""
+    gas = Frames.from_atoms([Atoms("Ar2000", positions=np.zeros((2000, 3)))])
+
+    class Nothing(Springs):
+        def compute(self, frames: Frames, properties: Properties) -> Predictions:
+            return Predictions.checked(frames, np.zeros(1), np.zeros(frames.positions.shape), None, {})
+
+    for seed in (0, 7, 42):
+        settings = DynamicsSettings(ensemble="nvt", steps=5, store_every=1, friction_per_ps=2.0, seed=seed)
+        kept = simulate(gas, settings, Nothing(), Watch(time.monotonic), "sha")
+        temperatures = kept["kinetic"][0] / (1.5 * units.kB * 2000)
+        assert temperatures == pytest.approx(300.0, abs=15.0)  # standard deviation 5.5 K
+        assert np.abs(np.diff(temperatures)).max() < 6.0  # of steps of 1 fs in a bath of 2/ps: 0.5 K
+
+
 def test_replicas_differ_and_keep_their_molecules_apart() -> None:
     settings = DynamicsSettings(ensemble="npt", steps=10, store_every=5, replicas=2, barostat_every=1)
     molecules = np.concatenate([np.arange(27) // 9, 3 + np.zeros(4, np.int64)])
