@@ -23,6 +23,8 @@ def check_systems(where: str, systems: Sequence[SimulatedSystem], card: Card, fr
         place = f"{where}.{row} ({system.id})"
         if system.structure >= len(frames):
             raise DatasetError(f"{place}: structure {system.structure} is not one of {len(frames)}")
+        if frames.n_atoms[system.structure] < 2:
+            raise DatasetError(f"{place}: structure {system.structure} has one atom: take a larger cell")
         if system.structure in first:
             raise DatasetError(f"{place}: structure: is that of {first[system.structure]}: join their analyses")
         first[system.structure] = system.id

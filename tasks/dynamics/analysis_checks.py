@@ -9,6 +9,7 @@ from tasks.dynamics.analyses import analysed, frames_after_equilibration, start_
 from tasks.dynamics.curves import spectral_edges
 from tasks.dynamics.simulate import DynamicsSettings
 from tasks.structures.frames import Frames
+from tasks.trajectories.stability import isolated_atoms
 from tasks.trajectories.vibrational_spectrum import WAVENUMBERS_PER_THZ
 
 DRIFTS = systems.EnergyDriftAnalysis | systems.DriftRatioAnalysis
@@ -38,6 +39,23 @@ def check_analysis(where: str, analysis: systems.AnyAnalysis, start: Frames, set
                 raise ValueError(f"distance: no centre has two partners within {analysis.distance:g} Å: state more")
     except (ValueError, ModuleNotFoundError) as error:
         raise ValueError(f"{where}: {error}") from None
+
+
+def check_escape_distance(distance: float | None, start: Frames) -> None:
+    """Checks that no atom of the one structure `start` has left the others before the run begins.
+
+    Args:
+        distance: as a data set states it; None: it follows from the structure.
+
+    Raises:
+        ValueError: one has; one line.
+    """
+    if distance is None:
+        return
+    alone = isolated_atoms(start.positions, start.cell[0], start.pbc[0], distance)
+    if alone.any():
+        fault = f"atom {int(np.argmax(alone))} has no other within {distance:g} Å at the start"
+        raise ValueError(f"escape_distance: {fault}: state a larger one")
 
 
 def _check_ensemble(analysis: systems.AnyAnalysis, settings: DynamicsSettings) -> None:

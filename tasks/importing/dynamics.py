@@ -34,6 +34,7 @@ from pydantic import Field, PositiveInt
 from tasks.datasets.card import Card, DatasetError, dataset_faults
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.simulated_systems import SimulatedSystem
+from tasks.dynamics.analysis_checks import check_escape_distance
 from tasks.dynamics.curves import backbone_of
 from tasks.importing.importers import read_molecules
 from tasks.importing.labelled_import import Imported, with_periodicity
@@ -159,6 +160,7 @@ def _system(stated: StatedSystem, starts: Starts, card: Card, where: str) -> Sim
         _analysis(a, stated.structure, starts, card, f"{where}: analyses.{k}") for k, a in enumerate(stated.analyses)
     ]
     with dataset_faults(where):
+        check_escape_distance(stated.escape_distance, starts.imported.frames.take([structure]))
         return SimulatedSystem.model_validate(
             {
                 "id": stated.id,

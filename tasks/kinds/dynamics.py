@@ -36,11 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PositiveInt
 
+from tasks.datasets.card import dataset_faults
 from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.dynamics.analyses import Analysed, analysed, unmeasured
-from tasks.dynamics.analysis_checks import check_analysis
+from tasks.dynamics.analysis_checks import check_analysis, check_escape_distance
 from tasks.dynamics.backbone_maps import backbone_maps
 from tasks.dynamics.first_run import first_run
 from tasks.dynamics.item_columns import (
@@ -335,6 +336,8 @@ def _check(dataset: Dataset, settings: DynamicsParameters) -> None:
     where = f"{dataset.card.full_name}: table.json: systems"
     for system in dataset.table.systems:
         start = dataset.frames.take([system.structure])
+        with dataset_faults(f"{where}: {system.id}"):
+            check_escape_distance(system.escape_distance, start)
         for analysis in system.analyses:
             place = f"{where}: {system.id}: {analysis.name or analysis.measure}"
             check_analysis(place, analysis, start, settings)

@@ -74,19 +74,16 @@ def first_explosion(
 def first_escape(trajectory: Trajectory, distance: float = ESCAPE_DISTANCE) -> StabilityFault | None:
     """The first frame in which an atom has no other atom, nor an image of one, within `distance` [Å], or None.
 
+    An atom that is alone in the first frame has escaped before, in a minimisation.
+
     Raises:
-        ValueError: an atom is alone in the first frame already, a single atom, or positions that are not finite.
+        ValueError: a single atom, or positions that are not finite.
     """
     positions = trajectory.finite_positions()
     for frame, cell in enumerate(trajectory.cells):
         alone = isolated_atoms(positions[frame], cell, trajectory.pbc, distance)
         if alone.any():
-            atom = int(np.argmax(alone))
-            if frame == 0:
-                raise ValueError(
-                    f"distance: atom {atom} has none within {distance:g} Å at the start: state a larger one"
-                )
-            return _fault(trajectory, InstabilityCause.ESCAPE, frame, atom)
+            return _fault(trajectory, InstabilityCause.ESCAPE, frame, int(np.argmax(alone)))
     return None
 
 

@@ -92,6 +92,11 @@ def test_a_data_set_without_systems_has_the_bytes_that_it_had(tmp_path: Path) ->
         ({**DENSITY, "references": {"PBE": 1.0}}, {}, "reference: has PBE, but the card's label sets are experiment"),
         ({**DENSITY, "references": {"experiment": -1.0}}, {}, "must be greater than 0, not -1.0"),
         ({"measure": "temperature", "reference": 300.0}, {}, "reference: temperature has none: leave it out"),
+        (
+            RDF,
+            {"escape_distance": 0.9},
+            "escape_distance: atom 0 has no other within 0.9 Å at the start: state a larger one",
+        ),
         (RDF, {"structure": "ice"}, "there is no structure 'ice'"),
     ],
 )

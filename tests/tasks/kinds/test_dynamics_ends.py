@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,18 @@ def test_an_atom_that_leaves_all_others_is_seen_in_the_next_stored_frame() -> No
     parameters = PARAMETERS.model_copy(update={"steps": 1000, "store_every": 100})
     result = two_systems(Bonds(loose=True), parameters)
     assert result.items.cause.tolist() == [Cause.UNSTABLE, Cause.UNSTABLE, 0, 0]
-    assert result.items.columns["ended_ps"][FIRST] in (0.2, 0.3, 0.4, 0.5, 0.6)
+    assert round(result.items.columns["ended_ps"][FIRST], 9) in (0.2, 0.3, 0.4, 0.5, 0.6)
     assert result.metrics["unstable_percent"].value == 50.0
+
+
+def test_an_atom_that_leaves_in_the_minimisation_ends_the_run_at_its_start() -> None:
+    dataset, parameters = dataset_of([diatomics(1, side=40.0)], [[BOND]]), {"minimise_steps": 200}
+    settings = PARAMETERS.model_copy(update=parameters)
+    observation = KIND.observe(dataset.structures, settings, Bonds(length=8.0), Watch(time.monotonic))
+    result = KIND.measure(observation, dataset, settings, None)
+    assert result.items.cause.tolist() == [Cause.UNSTABLE] * 2
+    assert result.items.columns["ended_ps"].tolist() == [0.0, 0.0]
+    assert result.metrics["unstable_percent"].value == 100.0
 
 
 @pytest.mark.parametrize("ensemble", ["nve", "nvt"])
@@ -197,3 +208,14 @@ def test_a_system_that_does_not_fit_its_structure_is_refused_in_one_line(analysi
     with pytest.raises(DatasetError, match=r"^table\.json: systems\.0 \(s0\): ") as error:
         dataset_of([diatomics(4)], [[analysis]])
     assert str(error.value).endswith(line)
+
+
+def test_a_system_of_one_atom_and_an_escape_at_the_start_are_refused() -> None:
+    with pytest.raises(DatasetError, match=r"systems\.0 \(s0\): structure 0 has one atom: take a larger cell$"):
+        dataset_of([diatomics(1)[:1]], [[]])
+    dataset = dataset_of([diatomics(4)], [[BOND]])
+    observation = KIND.observe(dataset.structures, PARAMETERS, Bonds(), Watch(time.monotonic))
+    near = [system.model_copy(update={"escape_distance": 0.9}) for system in dataset.table.systems]
+    changed = replace(dataset, table=dataset.table.model_copy(update={"systems": tuple(near)}))
+    with pytest.raises(DatasetError, match=r"s0: escape_distance: atom 0 has no other within 0\.9 Å at the start"):
+        KIND.measure(observation, changed, PARAMETERS, None)
