@@ -11,6 +11,7 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache, partial
 from hashlib import sha256
@@ -34,13 +35,14 @@ from benchmarks.board_tasks import (
 from judge.config import JudgeSettings
 from judge.data.testset import TestSet, read_testset
 from judge.evaluation.measure import remeasure
-from judge.evaluation.plan import Circumstances, Unit
+from judge.evaluation.plan import Unit
 from judge.evaluation.request import circumstances
 from judge.evaluation.work_plan import make_units
 from judge.records.decisions import DecisionEvent, EventKind
 from judge.records.hardware import hardware_class
 from judge.records.items_file import items_path, result_path
 from judge.records.observation_file import observation_path, pack
+from judge.records.probe_secret import order_secret
 from judge.records.records import Claim, End, Origin, Peaks
 from judge.records.signing import SigningKey
 from sandbox.guest_archive import guest_version
@@ -103,9 +105,9 @@ def _write_model(settings: JudgeSettings, model: Model) -> None:
 
 def _units(settings: JudgeSettings, suite: Suite, model: Model) -> list[Unit]:
     """The units of a model that were judged."""
-    common = circumstances(settings, ())
+    common = circumstances(settings, (), order_secret(LocalStore(Path(settings.store))))
     if model.on_gpu:
-        common = Circumstances(common.guest, common.limits, GPU)
+        common = replace(common, hardware=GPU)
     testsets = {task.dataset: _testset(settings.data, task.dataset) for task in suite.tasks}
     units = make_units([model.submission], suite.tasks, testsets, common)
     rng = generator("units", model.number)

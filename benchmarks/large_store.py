@@ -26,6 +26,7 @@ from judge.evaluation.request import circumstances
 from judge.evaluation.work_plan import make_units
 from judge.records.items_file import items_path, result_path
 from judge.records.observation_file import store_observation
+from judge.records.probe_secret import order_secret
 from judge.records.records import Claim, End, Origin, Peaks, Result
 from judge.records.signing import SigningKey
 from sandbox.guest_archive import guest_version
@@ -82,7 +83,10 @@ def make_large_store(root: Path, n_submissions: int, n_tasks: int) -> JudgeSetti
         "".join(f"{name} = {json.dumps(str(getattr(settings, name)))}\n" for name in names)
     )
     key = SigningKey.create(settings.key_file)
-    suite, common = load_suite(settings.suite), circumstances(settings, ())
+    suite, common = (
+        load_suite(settings.suite),
+        circumstances(settings, (), order_secret(LocalStore(Path(settings.store)))),
+    )
     testsets = {task.dataset: read_testset(settings.data, task.dataset) for task in suite.tasks}
     submissions = [_submission(number) for number in range(n_submissions)]
     ends: dict[str, End] = {}

@@ -22,8 +22,11 @@ class NotDerivable(ValueError):
     """A result does not follow from submission, suite and data set; one line with the reason and the remedy."""
 
 
-def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, testset: TestSet) -> Unit:
+def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, testset: TestSet, secret: bytes) -> Unit:
     """The unit of `result`.
+
+    Args:
+        secret: of the store.
 
     Raises:
         NotDerivable: the rebuilt unit has other keys than the result.
@@ -36,7 +39,7 @@ def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, t
     except ValidationError:
         raise NotDerivable(f"its limits are not valid: judge rejudge {result.submission}") from None
     origin = result.provenance.origin
-    common = Circumstances(origin.guest, limits, origin.hardware)
+    common = Circumstances(origin.guest, limits, origin.hardware, secret=secret)
     unit = TaskUnits(task, kind, testset, common).unit(submission, result.round)
     for name, stored, key in (
         ("observation", result.observation_key, unit.observation_key),

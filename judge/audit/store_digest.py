@@ -4,7 +4,7 @@ Kills, take-overs and retries do not enter. If a disturbed store has another dig
 was lost or doubled.
 
 Some kinds ask hidden structures twice (`tasks.observing.memorisation_probes`) and choose them by a secret of the store:
-observation and key differ between stores. To compare such stores, give both the same `secrets/order` before anything is
+observations differ between stores. To compare such stores, give both the same `secrets/order` before anything is
 judged.
 """
 
@@ -39,7 +39,7 @@ def digest_of(lines: Iterable[str]) -> str:
 def line_of(result: Result) -> str:
     """The content of `result` as canonical JSON, every float with all its digits.
 
-    Time, host, attempt and signature are left out. For kinds that measure times, metrics, observation and key are left
+    Time, host, attempt, signature and keys are left out. For kinds that measure times, metrics and observation are left
     out too.
     """
     stated: dict[str, Any] = {
@@ -51,7 +51,6 @@ def line_of(result: Result) -> str:
         "failures": result.failures,
     }
     if not KINDS.traits(result.kind).times:
-        stated["key"] = result.result_key
         stated["observation"] = result.provenance.observation or ""
         stated["metrics"] = {name: vars(metric) for name, metric in result.metrics.items()}
     return canonical_json(stated)

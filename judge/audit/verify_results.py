@@ -19,6 +19,7 @@ from judge.records.decisions import read_decisions
 from judge.records.items_file import result_path, unpack_items
 from judge.records.manifest import Defect, sha256
 from judge.records.observation_file import observation_path, read_observation
+from judge.records.probe_secret import known_secret
 from judge.records.published_submissions import record_path, why_misnamed
 from judge.records.records import End, Result
 from judge.records.removals import removed_keys
@@ -148,7 +149,7 @@ def _check(context: VerificationContext, row: _CheckedResult) -> tuple[list[Defe
     try:
         dataset = context.dataset(row.task.dataset)
         testset = read_testset(context.data, row.task.dataset)
-        unit = rebuild_unit(row.result, row.end, row.submission, row.task, testset)
+        unit = rebuild_unit(row.result, row.end, row.submission, row.task, testset, known_secret(context.store))
         measured = remeasure(unit, row.end, context.store, lambda: dataset)
     except (NotDerivable, DatasetError, JudgeFault) as error:
         reason = error.remedy if isinstance(error, JudgeFault) else str(error)

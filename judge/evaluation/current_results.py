@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from judge.data.datasets import is_there
 from judge.data.testset import read_testset
 from judge.evaluation.plan import Circumstances, Step, make_plan
@@ -10,6 +12,7 @@ from judge.records.attempts import read_histories
 from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
 from judge.records.hardware import hardware_class
 from judge.records.items_file import result_path
+from judge.records.probe_secret import known_secret
 from judge.records.results import read_submissions
 from judge.workspace import Workspace
 from sandbox.guest_archive import guest_version
@@ -35,13 +38,13 @@ def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = 
     testsets = {task.dataset: read_testset(data, task.dataset) for task in tasks}
     submissions = read_submissions(store)
     histories = read_histories(store, [submission.id for submission in submissions])
-    guest, hardware = guest_version(), hardware_class(limits.cpus, None)
+    common = Circumstances(guest_version(), limits, hardware_class(limits.cpus, None), secret=known_secret(store))
     if rounds is None:
         rounds = rounds_that_count(read_all_decisions(store, [s.id for s in submissions], workspace.trusted))
-    units = make_units(submissions, tasks, testsets, Circumstances(guest, limits, hardware), rounds)
+    units = make_units(submissions, tasks, testsets, common, rounds)
     timings = [task for task in tasks if task.traits.times]
-    for other in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {hardware}):
-        units += make_units(submissions, timings, testsets, Circumstances(guest, limits, other), rounds)
+    for other in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {common.hardware}):
+        units += make_units(submissions, timings, testsets, replace(common, hardware=other), rounds)
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(
         result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))

@@ -46,12 +46,14 @@ class Circumstances:
         hardware: class, for timings.
         shard_structures: a task that asks about each structure once is cut into shards of at most so many structures;
             0: no task is cut.
+        secret: of the store.
     """
 
     guest: str
     limits: Limits
     hardware: str
     shard_structures: int = 0
+    secret: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,7 @@ class TaskUnits:
             failed_share=task.failed_share,
             hardware=self.common.hardware if timed else "",
             round=round,
+            secret=self.common.secret,
         )
         observations = keys_for(parameters=task.parameters, dispersion=correction.d3)
         results = result_keys(
@@ -265,6 +268,7 @@ class TaskUnits:
             parameters=task.parameters,
             failed_share=task.failed_share,
             round=round,
+            secret=self.common.secret,
         )
         trainings = keys_for(parameters=Parameters(), dispersion=None)
         return _Alike(label_set, declared, correction, observations, results, trainings)

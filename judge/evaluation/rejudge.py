@@ -13,7 +13,7 @@ from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.evaluation.evaluate import MACHINE_FAULT, evaluate
 from judge.evaluation.plan import Circumstances, TaskUnits, Unit
-from judge.evaluation.request import Request, circumstances
+from judge.evaluation.request import Request
 from judge.evaluation.work_plan import WorkPlan, plan_work, task_of
 from judge.records.attempts import read_histories
 from judge.records.decisions import EventKind, RoundRecord, Rounds, SubmissionTask, read_decisions, record_event
@@ -102,7 +102,7 @@ def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: b
     judged = [unit for task, unit in units.items() if task in before]
     if not judged:
         raise UsageError(f"nothing of this was judged yet, so it cannot be rejudged: {request.command}")
-    begun = begun_rounds(work.store, judged, circumstances(workspace.settings, work.gpus))
+    begun = begun_rounds(work.store, judged, work.common)
     rounds = {task: next_round(units[task].round, number, again) for task, number in begun.items()}
     ids = tuple(dict.fromkeys(task.submission for task in rounds))
     summary = evaluate(workspace, replace(request, ids=ids, rounds=rounds), reporter)
@@ -129,7 +129,7 @@ def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> R
     work = plan_work(workspace, request, reporter)
     before = _counting(workspace, work)
     units = {task_of(planned.unit): planned.unit for planned in work.plan if task_of(planned.unit) in before}
-    begun = begun_rounds(work.store, list(units.values()), circumstances(workspace.settings, work.gpus))
+    begun = begun_rounds(work.store, list(units.values()), work.common)
     rounds = {task: number for task, number in begun.items() if number > units[task].round}
     after = _of_rounds(workspace, work, rounds)
     if not any(task in after for task in rounds):

@@ -12,6 +12,7 @@ from judge.evaluation.estimate import HOUR_S
 from judge.evaluation.plan import Circumstances
 from judge.records.decisions import Rounds, read_all_decisions, removed_lines, rounds_that_count
 from judge.records.hardware import hardware_class
+from judge.records.probe_secret import order_secret
 from judge.records.record_cache import RecordCache, open_cache
 from judge.records.results import read_submissions
 from judge.records.suite_record import load_unchanged
@@ -135,16 +136,20 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
         gpus=gpus,
         submissions=submissions,
         prepared=prepared,
-        common=circumstances(settings, gpus),
+        common=circumstances(settings, gpus, order_secret(store)),
         rounds=rounds_that_count(decisions_by_id) if request.rounds is None else request.rounds,
         skipped=tuple(skipped),
     )
 
 
-def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu]) -> Circumstances:
-    """The circumstances of all units that are judged now on this machine."""
+def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu], secret: bytes) -> Circumstances:
+    """The circumstances of all units that are judged now on this machine.
+
+    Args:
+        secret: of the store.
+    """
     hardware = hardware_class(settings.limits.cpus, gpus[0].name if gpus else None)
-    return Circumstances(guest_version(), settings.limits, hardware, settings.shard_structures)
+    return Circumstances(guest_version(), settings.limits, hardware, settings.shard_structures, secret)
 
 
 def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:

@@ -37,6 +37,7 @@ class WorkPlan:
     """The work of a request.
 
     Args:
+        common: of all its units.
         plan: every submission at every task, submission by submission.
         works: the work of a model in each task with anything to observe, by task.
         skipped: a line for each submission that this driver does not run.
@@ -47,6 +48,7 @@ class WorkPlan:
     store: Store
     driver: DriverName
     gpus: Sequence[Gpu]
+    common: Circumstances
     plan: list[Planned]
     works: Mapping[str, Work]
     skipped: tuple[str, ...]
@@ -95,7 +97,9 @@ def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
         plan = _compared(data, scope, _plan_from_facts(facts.values(), units, request.retry_held))
     works = read_works(data, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
-    return WorkPlan(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
+    return WorkPlan(
+        scope.suite, scope.store, scope.driver, scope.gpus, scope.common, plan, works, scope.skipped, skipped
+    )
 
 
 def _compared(data: Path, scope: Scope, plan: list[Planned]) -> list[Planned]:

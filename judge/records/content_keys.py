@@ -2,6 +2,9 @@
 
 If a label, a table or a metric changes, results are measured again from the stored observation. If a citation, a
 licence or a title changes, nothing is done. A model is run again only if something changes that the model can see.
+
+Keys are published, and everything else that enters them may be known or guessed: the secret of the store keeps anybody
+from checking a guess of hidden structures and labels against them.
 """
 
 from __future__ import annotations
@@ -62,6 +65,7 @@ def observation_keys(
     dispersion: D3 | None,
     hardware: str,
     round: int = 0,
+    secret: bytes = b"",
 ) -> OpenHash:
     """The key of an observation, by image ID: a hash of all that can change the model's answers.
 
@@ -73,9 +77,11 @@ def observation_keys(
         dispersion: what the judge adds to the answers; None: nothing.
         hardware: the class of hardware for kinds that measure times; empty for other kinds.
         round: of judging the task. Round 0 does not enter, so that older keys stay valid.
+        secret: of the store; empty: none enters.
     """
     fields = {
         **_round(round),
+        **_secret(secret),
         "contract": contract,
         "guest": guest,
         "domain": domain,
@@ -102,6 +108,7 @@ def result_keys(
     parameters: Parameters,
     failed_share: float,
     round: int = 0,
+    secret: bytes = b"",
 ) -> OpenHash:
     """The key of a result, by the sha256 of its observation: a hash of all that metrics and verdict depend on.
 
@@ -110,9 +117,11 @@ def result_keys(
         failed_share: share of failed items at which the verdict is not OK. Two observations of the same content may
             have been made for different shares, so the observation's hash does not contain it.
         round: of judging the task: the same answers in another round give another result beside the old one.
+        secret: as in `observation_keys`.
     """
     fields = {
         **_round(round),
+        **_secret(secret),
         "labels": labels_sha256,
         "table": table_sha256,
         "reference": reference_sha256,
@@ -146,6 +155,10 @@ def joined_key(observation_key: str, trainings: Sequence[str]) -> str:
 
 def _round(number: int) -> dict[str, int]:
     return {"round": number} if number else {}
+
+
+def _secret(secret: bytes) -> dict[str, str]:
+    return {"secret": secret.hex()} if secret else {}
 
 
 def verdict_key(*, observation_key: str, verdict: Verdict) -> str:

@@ -1,4 +1,5 @@
-"""The secret of a store. It seeds the order and the transformed copies of hidden structures, and the frames of timings.
+"""The secret of a store. It seeds the order and the transformed copies of hidden structures, and the frames of timings;
+and it enters the keys of observations and results, see `judge.records.content_keys`.
 
 It is never shown.
 
@@ -23,10 +24,21 @@ def order_secret(store: Store) -> bytes:
     Raises:
         StoreError: the stored bytes are no secret, or the store does not answer.
     """
-    with suppress(KeyError):
-        return _checked(store.get(KEY))
+    if secret := known_secret(store):
+        return secret
     store.put_if_absent(KEY, secrets.token_bytes(_BYTES))  # if two judges make one, both use the one that was stored
     return _checked(store.get(KEY))
+
+
+def known_secret(store: Store) -> bytes:
+    """The secret of `store`; empty if there is none, so that nothing was judged yet.
+
+    Raises:
+        StoreError: as `order_secret`.
+    """
+    with suppress(KeyError):
+        return _checked(store.get(KEY))
+    return b""
 
 
 def _checked(data: bytes) -> bytes:

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from judge.audit import verify_results
 from judge.audit.rebuild_unit import rebuild_unit
 from judge.audit.tolerance import compare
 from judge.config import JudgeSettings, load_settings
@@ -88,7 +89,8 @@ N_SUBMISSIONS = 4  # beside the one that was withdrawn
 NOT_COUNTED = [("EMT", "alloys", 0), ("EMT", "timing", 0), ("Lennard-Jones", "alloys", 1)]
 # Of leaderboard.json: names of keys that only say which judge built it, and names that were changed since, old to new.
 STAMPS: frozenset[str] = frozenset()
-ADDED = frozenset({"title", "license", "training"})  # fields of tasks and models that leaderboard.json did not have
+# Fields of tasks, models and scores that leaderboard.json did not have.
+ADDED = frozenset({"title", "license", "training", "not_resampled"})
 RENAMED: dict[str, str] = {}
 # Of the scores of a model: how far they may move is estimated in another way since. Scores and ranks are the same.
 ESTIMATED = {"interval": list, "ranks": list, "group": int}
@@ -96,11 +98,20 @@ ESTIMATED = {"interval": list, "ranks": list, "group": int}
 
 @pytest.fixture(autouse=True)
 def versions_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys contain the versions of measurement and guest, so they are those of then with the versions of then."""
+    """Keys contain the versions of measurement and guest, so they are those of then with the versions of then.
+
+    They did not contain the secret of the store.
+    """
     for kind, version in MEASURED_THEN.items():
         monkeypatch.setattr(KINDS[kind], "measure_version", version)
     for module in (request, current_results_of):
         monkeypatch.setattr(module, "guest_version", lambda: GUEST_THEN)
+    for module, name in (
+        (request, "order_secret"),
+        (current_results_of, "known_secret"),
+        (verify_results, "known_secret"),
+    ):
+        monkeypatch.setattr(module, name, lambda _: b"")
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +149,7 @@ def units_again(world: World, settings: JudgeSettings, ends: dict[str, End]) -> 
     for result in stored_results(world).values():
         end = ends[unit_prefix(result.submission, result.task, result.observation_key)]
         testset = read_testset(settings.data, tasks[result.task].dataset)
-        yield result, rebuild_unit(result, end, submissions[result.submission], tasks[result.task], testset), end
+        yield result, rebuild_unit(result, end, submissions[result.submission], tasks[result.task], testset, b""), end
 
 
 def surveyed(world: World, settings: JudgeSettings, **changed: Any) -> WorkPlan:

@@ -26,6 +26,7 @@ from judge.evaluation.runner import Runner
 from judge.evaluation.unit_report import UnitReport
 from judge.evaluation.work_plan import make_units
 from judge.records.attempts import DeathWatch, read_histories, read_history
+from judge.records.probe_secret import order_secret
 from judge.records.records import Result
 from judge.records.results import load_results
 from judge.workspace import Workspace
@@ -165,8 +166,12 @@ class World:
         }
         chosen = Task(parameters=parameters, **fields)
         testset = read_testset(self.settings.data, chosen.dataset)
-        common = Circumstances(guest_version(), limits or self.settings.limits, "this machine")
+        common = self._circumstances(limits)
         return TaskUnits(chosen, kind, testset, common).unit(submission)
+
+    def _circumstances(self, limits: Limits | None = None) -> Circumstances:
+        secret = order_secret(self.store)
+        return Circumstances(guest_version(), limits or self.settings.limits, "this machine", secret=secret)
 
     def run_unit(self, unit: Unit, retry_held: bool = False, with_parts: bool = True) -> UnitReport:
         """Observes and measures `unit` as `judge evaluate` does, in this process.
@@ -189,8 +194,7 @@ class World:
         """Judges `submissions` in all tasks of the suite on `machine`, in this process."""
         suite = load_suite(self.settings.suite)
         testsets = {task.dataset: read_testset(self.settings.data, task.dataset) for task in suite.tasks}
-        common = Circumstances(guest_version(), self.settings.limits, "this machine")
-        units = make_units(list(submissions), suite.tasks, testsets, common)
+        units = make_units(list(submissions), suite.tasks, testsets, self._circumstances())
         histories = read_histories(self.store, [submission.id for submission in submissions])
         return self._runner(machine).run(make_plan(units, histories, self.store.exists))
 

@@ -233,7 +233,7 @@ def _provenance(result: Result) -> Facts:
         "Data set": words(made.dataset),
         "Structures": _code(made.frames_sha256[:SHORT]),
         "Labels": _code(made.labels_sha256[:SHORT]),
-        "Observation": _code((made.observation or "")[:SHORT]),
+        "Observation": _code((made.observation or "")[:SHORT] if made.frames_sha256 else ""),  # of public sets
         "Result": _code(result.result_key),
         "Judge": words(f"{origin.judge_version}{commit}, contract {made.contract}"),
         "Versions": words(f"observe {made.observe_version}, measure {made.measure_version}"),

@@ -40,7 +40,7 @@ def test_when_where_and_by_whom_does_not_show() -> None:
     signature = Signature(key="0" * 64, value="1" * 128)
     line = line_of(FRAMES)
     assert changed(FRAMES, measured=FRAMES.measured + timedelta(days=1)) == line
-    assert changed(FRAMES, peaks=None, signature=signature, phase="done") == line
+    assert changed(FRAMES, peaks=None, signature=signature, phase="done", result_key="0" * 32) == line
     assert with_provenance(FRAMES, origin=origin, measured_with="0.2.0") == line
 
 
@@ -50,7 +50,6 @@ def test_when_where_and_by_whom_does_not_show() -> None:
         {"submission": "other-0123456789ab"},
         {"task": "other"},
         {"verdict": Verdict.CRASHED},
-        {"result_key": "0" * 32},
         {"n_items": 9},
         {"failures": {"ERROR": 1}},
         {"metrics": {}},

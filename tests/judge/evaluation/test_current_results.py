@@ -10,6 +10,7 @@ from judge.evaluation.plan import Circumstances, TaskUnits
 from judge.records.attempts import unit_prefix
 from judge.records.hardware import hardware_class
 from judge.records.items_file import result_path
+from judge.records.probe_secret import order_secret
 from judge.records.records import Claim, End, Origin, Result
 from judge.records.results import load_results
 from sandbox.guest_archive import guest_version
@@ -36,7 +37,7 @@ def timed(world: World, submission: Submission, hardware: str, hours: int, cpus:
     """Stores the records of a timing on `hardware`, `hours` after noon, as a judge on that machine writes them."""
     testset = read_testset(world.settings.data, SPEED.dataset)
     limits = world.settings.limits.model_copy(update={"cpus": cpus})
-    common = Circumstances(guest_version(), limits, hardware)
+    common = Circumstances(guest_version(), limits, hardware, secret=order_secret(world.store))
     unit = TaskUnits(SPEED, KINDS["efficiency"], testset, common).unit(submission)
     observation, when = digest(f"observation on {hardware}"), NOON + timedelta(hours=hours)
     end = End(owner="o", ended=when, verdict=Verdict.OK, observation=observation, origin=Origin(hardware=hardware))
