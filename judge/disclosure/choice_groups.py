@@ -30,8 +30,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judge.disclosure.redaction import LEAST_ITEMS, public_parts
+from judge.disclosure.redaction import public_parts
 from judge.ranking.item_makeup import Makeup, StructureClass
+from judge.records.few_items import LEAST_ITEMS
 from judge.records.records import Result
 from tasks.metrics.metric import MetricPart
 from tasks.structures.frames import Bool, Float, Int

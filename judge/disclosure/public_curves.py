@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judge.disclosure.redaction import LEAST_ITEMS, cut, rounded
+from judge.disclosure.redaction import cut, rounded
 from judge.ranking.leaderboard import TaskLine
+from judge.records.few_items import LEAST_ITEMS
 from tasks.kinds.nve import NveParameters, drift_curves
 from tasks.metrics.measurement import Items
 from tasks.metrics.profiles import Profile, ProfileCurve

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from judge.disclosure.public_curves import PUBLIC_DIGITS, is_hidden
-from judge.disclosure.redaction import LEAST_ITEMS, TIME_DIGITS, cut
+from judge.disclosure.redaction import TIME_DIGITS, cut
 from judge.ranking.leaderboard import TaskLine
+from judge.records.few_items import LEAST_ITEMS
 from judge.records.records import Result
 from tasks.kinds.learned_models import FORCE, LEARNED, LearningParameters
 from tasks.kinds.registry import KINDS

@@ -12,8 +12,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS, PUBLIC_DIGITS, is_hidden
-from judge.disclosure.redaction import LEAST_ITEMS, rounded
+from judge.disclosure.redaction import rounded
 from judge.ranking.leaderboard import TaskLine
+from judge.records.few_items import LEAST_ITEMS
 from tasks.metrics.measurement import Items
 from tasks.metrics.run_progress import RunProgress
 

@@ -19,10 +19,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 
 from judge.images.reference import has_host
+from judge.records.few_items import LEAST_ITEMS, is_over_few, n_answered, over_labels
 from judge.records.records import Origin, Peaks, Result
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
@@ -31,12 +33,7 @@ from submissions.records import Submission
 from tasks.datasets.card import Card, DatasetError
 from tasks.datasets.dataset import read_card
 from tasks.kinds.registry import KINDS
-from tasks.learning.learning_curve import SPREAD
 from tasks.metrics.metric import Metric, MetricPart
-from tasks.observing.probe_errors import is_probe
-
-LEAST_ITEMS = 5
-"""A part of a hidden data set with fewer items would reveal single structures."""
 
 SCORE_DIGITS = 6
 """More digits than a page shows, for its sorting. In the remaining digits a model could encode what it was asked."""
@@ -47,8 +44,6 @@ _FORMATS = tuple(f"%.{max(digits - 1, 0)}e" for digits in range(18))  # by digit
 
 # The words of `sandbox.evidence.exit_words`. The submission chooses the number.
 _EXIT_STATUS = re.compile(r"exit status -?\d+")
-# Spreads over the few seeds of trainings, each of many frames.
-_OVER_SEEDS = frozenset(SPREAD.format(stem) for stem in ("force", "energy"))
 # Verdicts whose sentences quote text from the image.
 _OF_THE_IMAGE = frozenset({Verdict.IMAGE_INVALID, Verdict.POLICY_VIOLATION})
 
@@ -80,9 +75,8 @@ def tells_of_single_labels(result: Result, card: Card | None, today: date) -> bo
     Args:
         card: None if it cannot be read.
     """
-    labelled = KINDS.traits(result.kind).labelled and (card is None or bool(card.label_sets))
-    sizes = (m.n_items for name, m in result.metrics.items() if not (is_probe(name) or name in _OVER_SEEDS))
-    return labelled and any(0 < n < LEAST_ITEMS for n in sizes) and not is_public(card, today)
+    over_few = any(0 < metric.n_items < LEAST_ITEMS for metric in over_labels(result.kind, result.metrics))
+    return over_few and (card is None or bool(card.label_sets)) and not is_public(card, today)
 
 
 def read_cards(data: Path, names: Iterable[str]) -> dict[str, Card]:
@@ -138,9 +132,9 @@ def public_sentence(verdict: Verdict, sentence: str, *, hidden: bool) -> str:
 def public_parts(parts: Iterable[MetricPart], metrics: Mapping[str, Metric], *, hidden: bool) -> tuple[MetricPart, ...]:
     """The public parts. Their names, of groups and elements, come from the maintainer.
 
-    Parts of a hidden data set have two digits. A part with few items is left out. A part with all items except a few is
-    left out too: with the metric over the whole it would reveal those few. If the parts left out of a breakdown have
-    few items together, the whole breakdown is left out, because the other parts would reveal them.
+    Parts of a hidden data set have two digits. A part with few answered items is left out. A part with all items but a
+    few is left out too: with the metric over the whole it would reveal those few. If the parts left out of a breakdown
+    have few items together, the whole breakdown is left out, because the other parts would reveal them.
 
     Args:
         metrics: over the whole data set.
@@ -150,7 +144,7 @@ def public_parts(parts: Iterable[MetricPart], metrics: Mapping[str, Metric], *, 
         return _cut_parts(parts, SCORE_DIGITS)
     left_out: Counter[tuple[str, str]] = Counter()
     for part in filter(_is_small, parts):
-        left_out[part.by, part.metric] += part.n_items
+        left_out[part.by, part.metric] += n_answered(part)
     revealing = {breakdown for breakdown, n in left_out.items() if 0 < n < LEAST_ITEMS}
     shown = [
         part
@@ -164,6 +158,11 @@ def _cut_parts(parts: Iterable[MetricPart], digits: int) -> tuple[MetricPart, ..
     return tuple([_with_cut_value(part, digits) for part in parts])
 
 
+def _as_failed(metric: Metric) -> Metric:
+    """The metric as if no item had an answer."""
+    return replace(metric, value=None, charged=None if metric.charged is None else metric.failure_cost)
+
+
 def _with_cut_value(part: MetricPart, digits: int) -> MetricPart:
     # Without `replace`, which takes twice as long: a board has 100,000 parts, and half as many metrics.
     value = cut(part.value, digits)
@@ -173,11 +172,11 @@ def _with_cut_value(part: MetricPart, digits: int) -> MetricPart:
 def _leaves_few(part: MetricPart, metrics: Mapping[str, Metric]) -> bool:
     """True if so few items are outside the part that whole and part together reveal them."""
     whole = metrics.get(part.metric)
-    return whole is not None and 0 < whole.n_items - part.n_items < LEAST_ITEMS
+    return whole is not None and 0 < n_answered(whole) - n_answered(part) < LEAST_ITEMS
 
 
 def _is_small(part: MetricPart) -> bool:
-    return part.n_items < LEAST_ITEMS
+    return n_answered(part) < LEAST_ITEMS
 
 
 def public_origin(origin: Origin) -> Origin:
@@ -195,6 +194,8 @@ def public_result(result: Result, *, hidden: bool) -> Result:
         parts = tuple([p if _is_count(p.metric, p.unit) else _with_cut_value(p, TIME_DIGITS) for p in parts])
     else:
         metrics = {name: _with_cut_values(metric, SCORE_DIGITS) for name, metric in metrics.items()}
+    if hidden and any(map(is_over_few, over_labels(result.kind, metrics))):
+        metrics = {name: _as_failed(metric) if is_over_few(metric) else metric for name, metric in metrics.items()}
     return result.model_copy(
         update={
             "sentence": public_sentence(result.verdict, result.sentence, hidden=hidden),

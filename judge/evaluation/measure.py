@@ -15,6 +15,7 @@ from judge.evaluation.observe import UnitStorage, kind_at_fault
 from judge.evaluation.plan import Unit
 from judge.evaluation.provenance import provenance
 from judge.evaluation.verdict import Assessment, assess
+from judge.records.few_items import LEAST_ITEMS, is_over_few, n_answered, over_labels
 from judge.records.items_file import ItemsTable, items_path, pack_items, result_path
 from judge.records.observation_file import read_observation
 from judge.records.records import End, Result
@@ -89,13 +90,15 @@ def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]
             raise ObservationRemoved(unit.submission.id) from None
         raise
     with kind_at_fault(unit):
-        measurement = unit.kind.measure(observation, dataset(), unit.parameters, unit.measured_label_set)
+        data = dataset()
+        measurement = unit.kind.measure(observation, data, unit.parameters, unit.measured_label_set)
     assessment = assess(
         len(measurement.items),
         measurement.items.failures(),
         unit.task.failed_share,
         end.origin.device == "cuda",
         _has_number(measurement.metrics),
+        _revealing(unit, data, measurement.metrics),
     )
     items = pack_items(measurement.items)
     result = _result(unit, end, key, assessment, measurement)
@@ -127,6 +130,14 @@ def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement:
         peaks=end.peaks,
         provenance=provenance(unit, end),
     )
+
+
+def _revealing(unit: Unit, data: Dataset, metrics: Mapping[str, Metric]) -> int:
+    """See `assess`. A metric that has few items in any case is the fault of the data set, which cannot be published."""
+    if not (data.card.hidden and data.card.label_sets):
+        return 0
+    chosen = [metric for metric in over_labels(unit.kind.name, metrics) if metric.n_items >= LEAST_ITEMS]
+    return min(map(n_answered, filter(is_over_few, chosen)), default=0)
 
 
 def _has_number(metrics: Mapping[str, Metric]) -> bool:

@@ -23,7 +23,12 @@ class Assessment(NamedTuple):
 
 
 def assess(
-    n_items: int, failures: Mapping[Cause, int], failed_share: float, on_gpu: bool, has_number: bool = True
+    n_items: int,
+    failures: Mapping[Cause, int],
+    failed_share: float,
+    on_gpu: bool,
+    has_number: bool = True,
+    revealing: int = 0,
 ) -> Assessment:
     """The verdict of a task that ran to its end or was stopped early, from the failures of its items.
 
@@ -39,6 +44,8 @@ def assess(
         failed_share: if more than this share of the items failed, the verdict is TOO_MANY_FAILURES. With 1, it is a
             result that none of the items converged.
         has_number: whether any metric that failures enter has a value.
+        revealing: the number of items with an answer, if the data set is hidden and a number over so few would reveal
+            single labels; else 0.
     """
     if failures.get(Cause.INCONSISTENT, 0) and not has_number:
         return _inconsistent(n_items, failures[Cause.INCONSISTENT])
@@ -66,6 +73,9 @@ def assess(
     complaint = "; ".join([f"{failed} of {n_items} items failed ({_in_words(counted)})", *sentences])
     if too_many:
         return Assessment(Verdict.TOO_MANY_FAILURES, f"{complaint}.")
+    if revealing:
+        why = f"a number over {revealing} of a hidden test set would reveal single labels"
+        return Assessment(Verdict.TOO_MANY_FAILURES, f"{complaint}; {why}.")
     return Assessment(Verdict.OK, f"Completed; {complaint}.")
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from judge.disclosure.public_curves import PUBLIC_DIGITS, Drift, is_hidden, public_drift
-from judge.disclosure.redaction import LEAST_ITEMS, rounded
+from judge.disclosure.redaction import rounded
 from judge.figures.figure import N_COLOURS, Cell, Figure, Heading, Trace, axis, log_axis
 from judge.figures.names import model_names
 from judge.ranking.leaderboard import Row, TaskLine
+from judge.records.few_items import LEAST_ITEMS
 from judge.view.formatting import count
 from judge.view.page_context import Frame
 from tasks.kinds.nve import NveParameters

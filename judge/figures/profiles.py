@@ -7,11 +7,11 @@ from itertools import cycle, zip_longest
 from typing import NamedTuple, TypeVar
 
 from judge.disclosure.public_curves import PUBLIC_DIGITS, Points, PublicCurve, public_profile
-from judge.disclosure.redaction import LEAST_ITEMS
 from judge.figures.chosen_models import ChosenModel
 from judge.figures.figure import Cell, Figure, Heading, Trace, axis
 from judge.figures.small_plots import MOST_PLOTS, SmallPlot, grid_of
 from judge.ranking.leaderboard import Row
+from judge.records.few_items import LEAST_ITEMS
 from judge.view.formatting import count
 from judge.view.page_context import Frame
 from tasks.metrics.profiles import Profile

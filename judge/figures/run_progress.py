@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from judge.disclosure.public_curves import PUBLIC_DIGITS, is_hidden
 from judge.disclosure.public_runs import PublicRuns, public_runs
-from judge.disclosure.redaction import LEAST_ITEMS
 from judge.figures.chosen_models import ChosenModel
 from judge.figures.figure import Cell, Figure, Heading, Trace, axis
 from judge.figures.names import short_names
 from judge.figures.small_plots import MOST_PLOTS, SmallPlot, grid_of
 from judge.ranking.leaderboard import Row
+from judge.records.few_items import LEAST_ITEMS
 from judge.view.formatting import count
 from judge.view.page_context import Frame
 from tasks.metrics.run_progress import TO_THE_END

@@ -6,10 +6,11 @@ from collections import Counter
 from itertools import groupby
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS
-from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
+from judge.disclosure.redaction import SCORE_DIGITS, TIME_DIGITS
 from judge.pages.citation import citation
 from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.ranking.leaderboard import Leaderboard
+from judge.records.few_items import LEAST_ITEMS
 from judge.view.columns import task_groups
 from judge.view.leaderboard_export import task_page
 from judge.view.limit_text import limit_lines

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from judge.disclosure.published_scores import published_scores as published_scores
 from judge.disclosure.published_scores import shown_results
-from judge.disclosure.redaction import LEAST_ITEMS, tells_of_single_labels
+from judge.disclosure.redaction import tells_of_single_labels
 from judge.evaluation.current_results import current_results
 from judge.evaluation.host_selftest import last_selftest, unproven
 from judge.publishing.destination import SitePlace
@@ -27,6 +27,7 @@ from judge.publishing.site_files import NOT_FOUND, not_found_page, site_files
 from judge.publishing.site_sources import known_sources
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
+from judge.records.few_items import LEAST_ITEMS
 from judge.records.items_file import result_path
 from judge.records.manifest import (
     FILE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from judge.disclosure.redaction import LEAST_ITEMS
 from judge.pages.models.model_card import card_lines, judged_lines
 from judge.pages.models.model_figures import figures_of
 from judge.pages.models.model_inputs import inputs_of, inputs_of_rank_parts
@@ -15,6 +14,7 @@ from judge.pages.models.score_tree import differs_as_published, score_trees
 from judge.pages.models.tree_markup import tree_markup
 from judge.parallel import drawn_in_parallel
 from judge.ranking.leaderboard import Row
+from judge.records.few_items import LEAST_ITEMS
 from judge.view.earlier_pages import Drawn, contents, digest_of
 from judge.view.page_context import Frame
 from judge.view.related_submissions import Related, Submissions, team_name

@@ -17,8 +17,9 @@ from judge.disclosure.choice_groups import (
     _revealing,
     choice_groups,
 )
-from judge.disclosure.redaction import LEAST_ITEMS, public_parts
+from judge.disclosure.redaction import public_parts
 from judge.ranking.item_makeup import Makeup, StructureClass
+from judge.records.few_items import LEAST_ITEMS
 from tasks.metrics.metric import Metric, MetricPart
 
 CRYSTAL, SURFACE = StructureClass.CRYSTAL, StructureClass.SURFACE

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from judge.disclosure.redaction import LEAST_ITEMS, is_public, public_sets, tells_of_single_labels
+from judge.disclosure.redaction import is_public, public_sets, tells_of_single_labels
+from judge.records.few_items import LEAST_ITEMS
 from tasks.datasets.card import Card, LabelSet
 from tests.world.board_records import SUITE, error, result, submission
 from tests.world.small_data import save_frames

@@ -18,11 +18,12 @@ from judge.disclosure.public_curves import (
     public_drift,
     public_pairs,
 )
-from judge.disclosure.redaction import LEAST_ITEMS, rounded
+from judge.disclosure.redaction import rounded
 from judge.figures.diatomic import diatomics_of
 from judge.figures.drift import drift_figure, drift_of
 from judge.pages.site import render
 from judge.ranking.leaderboard import TaskLine
+from judge.records.few_items import LEAST_ITEMS
 from judge.view.sources import Sources
 from tasks.metrics.measurement import Items
 from tasks.simulation.diatomics import distances

@@ -15,10 +15,11 @@ from judge.disclosure.public_learning import (
     public_trainings,
     without_trainings,
 )
-from judge.disclosure.redaction import LEAST_ITEMS, public_result, rounded, tells_of_single_labels
+from judge.disclosure.redaction import public_result, rounded, tells_of_single_labels
 from judge.pages.site import render
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import load_items, read_board
+from judge.records.few_items import LEAST_ITEMS
 from judge.records.records import Result
 from judge.view.assets import plotly
 from submissions.store.local import LocalStore

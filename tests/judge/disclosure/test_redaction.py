@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.disclosure.redaction import (
-    LEAST_ITEMS,
     public_parts,
     public_peaks,
     public_result,
@@ -16,6 +15,7 @@ from judge.disclosure.redaction import (
     public_submission,
     rounded,
 )
+from judge.records.few_items import LEAST_ITEMS
 from judge.records.records import Origin, Peaks, Result, Signature
 from sandbox.evidence import exit_words
 from sandbox.limits import MIB

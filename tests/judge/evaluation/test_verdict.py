@@ -55,6 +55,14 @@ def test_memory_of_the_gpu_is_named_only_where_there_is_one() -> None:
     assert assess(3, {Cause.OUT_OF_MEMORY: 3}, 0.5, on_gpu=True).verdict is Verdict.GPU_MEMORY_LIMIT
 
 
+def test_few_answers_to_a_hidden_set_are_too_few() -> None:
+    assessment = assess(60, {Cause.ERROR: 57}, 1.0, on_gpu=False, revealing=3)
+    assert assessment.verdict is Verdict.TOO_MANY_FAILURES
+    assert assessment.sentence == (
+        "57 of 60 items failed (57 error); a number over 3 of a hidden test set would reveal single labels."
+    )
+
+
 def test_an_exploded_run_is_named_in_the_sentence() -> None:
     assessment = assess(3, {Cause.EXPLODED: 3}, 0.5, on_gpu=False)
     assert assessment == (Verdict.OK, "Completed; 3 of 3 runs: exploded.")

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS, PUBLIC_DIGITS
-from judge.disclosure.redaction import LEAST_ITEMS, rounded
+from judge.disclosure.redaction import rounded
 from judge.figures.chosen_models import MOST_MODELS, ChosenModel, chosen_models
 from judge.figures.figure import Figure
 from judge.figures.profiles import MOST_POINTS, profiles_by_model, profiles_of
 from judge.figures.run_progress import SMALLEST, progress_by_model, progress_of
 from judge.figures.small_plots import MOST_PLOTS
+from judge.records.few_items import LEAST_ITEMS
 from judge.view.page_context import Frame
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS, HIDDEN_POINTS, PUBLIC_DIGITS, public_profile
-from judge.disclosure.redaction import LEAST_ITEMS
 from judge.figures.profiles import profiles_of
 from judge.figures.small_plots import MOST_PLOTS
 from judge.ranking.leaderboard import Leaderboard
+from judge.records.few_items import LEAST_ITEMS
 from judge.records.records import Result
 from tasks.kinds.reaction_paths import ReactionPathsParameters
 from tasks.kinds.registry import KINDS

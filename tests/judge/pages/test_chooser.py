@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judge.disclosure.redaction import LEAST_ITEMS
 from judge.pages.chooser import Need, chooser, meaning_of_one, needs_of, sums_of_file
 from judge.pages.site import render
 from judge.ranking.leaderboard import Row, TaskLine
 from judge.ranking.load import load_items
 from judge.records.cache_file import CacheFile
+from judge.records.few_items import LEAST_ITEMS
 from judge.records.items_file import items_path, pack_items
 from judge.view.page_context import frame
 from scoring.choice import Choice, ranking_of_choice

@@ -10,10 +10,11 @@ import pytest
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS
 from judge.disclosure.public_leaderboard import public_board
-from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
+from judge.disclosure.redaction import SCORE_DIGITS, TIME_DIGITS
 from judge.pages.site import render
 from judge.pages.text_pages import pages
 from judge.ranking.build import build_leaderboard
+from judge.records.few_items import LEAST_ITEMS
 from judge.view import formatting
 from judge.view.columns import columns_of
 from judge.view.limit_text import limit_lines, limits_text

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from judge.disclosure.redaction import LEAST_ITEMS
+from judge.records.few_items import LEAST_ITEMS
 from judge.records.manifest import Manifest, manifest_path, sha256
 from judge.records.records import Result
 from judge.records.signing import SigningKey
