@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -14,10 +16,15 @@ from sandbox.events import LOGGER, JsonLines
 
 MAX_BYTES = 16 * 1024 * 1024
 BACKUPS = 4
+TRIES = 100  # on a file system whose inode numbers change, no file is the one that has the name
 
 
 class _EventFile(RotatingFileHandler):
-    """The file, made at the first event. If it cannot be written, one warning is printed, and the judge goes on."""
+    """The file, made at the first event. If it cannot be written, one warning is printed, and the judge goes on.
+
+    Several processes write to it. One that rotates it renames the file that others had open. So each event opens the
+    file that has the name now, and its lock keeps others from writing and renaming meanwhile.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True)
@@ -27,11 +34,36 @@ class _EventFile(RotatingFileHandler):
         Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
         return super()._open()
 
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            with self._locked() as file:
+                super().emit(record)
+                self.close()  # the next event opens it again
+                _flock(file, fcntl.LOCK_UN)  # a forked child may have it open, too
+        except OSError:
+            self.handleError(record)
+
+    def _locked(self) -> TextIOWrapper:
+        """The file that has the name now. Other processes wait until it is unlocked or closed."""
+        for _ in range(TRIES):
+            file = self._open()
+            _flock(file, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):  # another process has just renamed it
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(self.baseFilename)):
+                    return file
+            file.close()
+        return self._open()
+
     def handleError(self, record: logging.LogRecord) -> None:
         if not self._announced:
             self._announced = True
             why = getattr(sys.exc_info()[1], "strerror", None) or "see its folder"
             print(f"judge: the log {self.baseFilename} cannot be written ({why}): set log", file=sys.stderr)
+
+
+def _flock(file: TextIOWrapper, operation: int) -> None:
+    with suppress(OSError):  # some file systems have no locks
+        fcntl.flock(file, operation)
 
 
 @contextmanager
