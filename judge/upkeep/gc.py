@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -190,11 +190,11 @@ def dead_writers_files(store: Store, oldest: float) -> tuple[Garbage, ...]:
     if not isinstance(store, LocalStore):
         return ()
     garbage = []
-    for path, mtime, size in _files(store.root):
+    for path, status in files_under(store.root):
         match = _TEMPORARY.fullmatch(path.name)
-        is_gone = match and not Path(f"/proc/{match[1]}").exists() and mtime < time.time() - HOUR_S
-        if match and (is_gone or mtime < oldest):
-            garbage.append(Garbage(GarbageKind.TEMPORARY, str(path), size, partial(remove_file, path)))
+        is_gone = match and not Path(f"/proc/{match[1]}").exists() and status.st_mtime < time.time() - HOUR_S
+        if match and (is_gone or status.st_mtime < oldest):
+            garbage.append(Garbage(GarbageKind.TEMPORARY, str(path), status.st_size, partial(remove_file, path)))
     return tuple(garbage)
 
 
@@ -212,13 +212,16 @@ def remove_file(path: Path) -> bool:
     return True
 
 
-def _files(root: Path) -> Iterator[tuple[Path, float, int]]:
-    """Every file under `root` with its time of change [s since the epoch] and its size [bytes]."""
-    for folder, _, names in os.walk(root):
-        for name in sorted(names):
-            path = Path(folder, name)
-            try:
-                status = path.lstat()
-            except FileNotFoundError:  # its writer has just removed it
-                continue
-            yield path, status.st_mtime, status.st_size
+def files_under(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Every file under `root` with its status."""
+    return with_status(Path(folder, name) for folder, _, names in os.walk(root) for name in sorted(names))
+
+
+def with_status(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Each of `paths` that is still there, with its status."""
+    for path in paths:
+        try:
+            status = path.lstat()
+        except FileNotFoundError:  # its writer has just removed it
+            continue
+        yield path, status
