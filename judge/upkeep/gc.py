@@ -20,7 +20,7 @@ from judge.evaluation.moving_checkpoint import COPY
 from judge.records.attempts import History, read_histories, submission_of
 from judge.records.model_file import model_path
 from judge.records.observation_file import observation_path
-from judge.records.process_identity import is_surely_gone
+from judge.records.process_identity import is_surely_gone, process_exists
 from judge.records.records import Result
 from judge.records.results import read_record
 from sandbox.verdict import FaultCause, JudgeFault
@@ -182,18 +182,20 @@ def dead_writers_files(store: Store, oldest: float) -> tuple[Garbage, ...]:
     """The temporary files that dead writers left in a local store.
 
     The number in a file's name is the writer's process on some host; another process may have it by now. So a file is
-    garbage one hour after that process is gone from this host, and in any case if it is older than `oldest`.
+    garbage if it is older than an hour, and either that process is gone from this host or the file is older than
+    `oldest`.
 
     Args:
         oldest: seconds since the epoch.
     """
     if not isinstance(store, LocalStore):
         return ()
-    garbage = []
+    garbage, hour_ago = [], time.time() - HOUR_S
     for path, status in files_under(store.root):
         match = _TEMPORARY.fullmatch(path.name)
-        is_gone = match and not Path(f"/proc/{match[1]}").exists() and status.st_mtime < time.time() - HOUR_S
-        if match and (is_gone or status.st_mtime < oldest):
+        if not match or status.st_mtime >= hour_ago:
+            continue
+        if status.st_mtime < oldest or not process_exists(int(match[1])):
             garbage.append(Garbage(GarbageKind.TEMPORARY, str(path), status.st_size, partial(remove_file, path)))
     return tuple(garbage)
 
