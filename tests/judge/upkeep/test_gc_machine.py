@@ -96,7 +96,9 @@ def test_files_that_vanish_while_they_are_listed_are_left_out(tmp_path: Path, mo
     for path in (saved.path.with_name(".gone"), session / "gone"):
         path.write_bytes(b"abc")
     vanish_when_seen(monkeypatch, ".gone", "gone")
-    assert [each.name for each in checkpoints(tmp_path, StoreAttempts({}, frozenset()), (), FUTURE)] == [str(saved.path)]
+    assert [each.name for each in checkpoints(tmp_path, StoreAttempts({}, frozenset()), (), FUTURE)] == [
+        str(saved.path)
+    ]
     assert [(each.name, each.size_bytes) for each in dead_sessions(tmp_path)] == [(str(session), 0)]
 
 
