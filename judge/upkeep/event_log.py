@@ -6,6 +6,7 @@ import fcntl
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -16,7 +17,7 @@ from sandbox.events import LOGGER, JsonLines
 
 MAX_BYTES = 16 * 1024 * 1024
 BACKUPS = 4
-TRIES = 100  # on a file system whose inode numbers change, no file is the one that has the name
+TRIES, POLL_S = 1000, 0.005
 
 
 class _EventFile(RotatingFileHandler):
@@ -37,33 +38,40 @@ class _EventFile(RotatingFileHandler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             with self._locked() as file:
+                self.close()  # what this process had open may have another name by now
                 super().emit(record)
-                self.close()  # the next event opens it again
-                _flock(file, fcntl.LOCK_UN)  # a forked child may have it open, too
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)  # a forked child may have the file open, too
         except OSError:
             self.handleError(record)
 
     def _locked(self) -> TextIOWrapper:
-        """The file that has the name now. Other processes wait until it is unlocked or closed."""
+        """The file that has the name now, locked; not locked if others hold it for seconds: a log stops no judge."""
         for _ in range(TRIES):
             file = self._open()
-            _flock(file, fcntl.LOCK_EX)
-            with suppress(FileNotFoundError):  # another process has just renamed it
-                if os.path.samestat(os.fstat(file.fileno()), os.stat(self.baseFilename)):
-                    return file
+            if self._is_locked(file):
+                return file
             file.close()
+            time.sleep(POLL_S)
         return self._open()
+
+    def _is_locked(self, file: TextIOWrapper) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), os.stat(self.baseFilename))
+        except FileNotFoundError:  # another process has just renamed it
+            return False
 
     def handleError(self, record: logging.LogRecord) -> None:
         if not self._announced:
             self._announced = True
             why = getattr(sys.exc_info()[1], "strerror", None) or "see its folder"
             print(f"judge: the log {self.baseFilename} cannot be written ({why}): set log", file=sys.stderr)
-
-
-def _flock(file: TextIOWrapper, operation: int) -> None:
-    with suppress(OSError):  # some file systems have no locks
-        fcntl.flock(file, operation)
 
 
 @contextmanager
