@@ -14,6 +14,7 @@ from pydantic import (
     ModelWrapValidatorHandler,
     PrivateAttr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -129,7 +130,7 @@ class JudgeSettings(Settings):
         suite: the default suite: a packaged suite's name, or a path.
         references: names or IDs of submissions that are shown for comparison: they are judged, and have no rank.
         allow_process: also judge submissions of the process driver (no isolation) without an option.
-        beat_s: seconds between two signs of life of an attempt.
+        beat_s: seconds between two signs of life of an attempt, at most a third of `dead_after_s`.
         dead_after_s: an attempt of another host is taken over if its sign of life has not changed for this time.
         shard_structures: a larger task, of a kind that asks about each structure once, is cut into shards that several
             workers can observe at once; 0: none is.
@@ -220,6 +221,14 @@ class JudgeSettings(Settings):
         settings = validate({RENAMED.get(name, name): value for name, value in given.items()})
         settings._old_names = old_names
         return settings
+
+    @field_validator("dead_after_s")
+    @classmethod
+    def _after_three_beats(cls, value: float, info: ValidationInfo) -> float:
+        least = round(3 * info.data.get("beat_s", 0.0), 6)
+        if not value >= least:
+            raise ValueError(f"must be at least {least:g}, three times beat_s, not {value:g}")
+        return value
 
     @field_validator("data", "site_dir", "run_dir", "log", "key_file", "registry_config", "source_cache")
     @classmethod

@@ -37,26 +37,43 @@ _binding = threading.Lock()
 
 
 def default_run_dir() -> Path:
-    """`/run/lambench-judge` for root, else a folder in the user's runtime directory or in `/tmp`."""
-    if os.geteuid() == 0:
-        return Path("/run/lambench-judge")
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    return Path(base) / "lambench-judge" if base else Path(f"/tmp/lambench-judge-{os.geteuid()}")
+    """`/run/lambench-judge` for root, else `/tmp/lambench-judge-UID`.
+
+    No variable changes it: the judges of a user's terminals and timers find each other's locks.
+    """
+    return Path("/run/lambench-judge" if os.geteuid() == 0 else f"/tmp/lambench-judge-{os.geteuid()}")
+
+
+def make_run_dir(folder: Path) -> None:
+    """Makes the run directory `folder`, if it is absent.
+
+    Raises:
+        JudgeFault: it is the default one, and belongs to another user.
+        OSError: it cannot be made.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder != default_run_dir():
+        return
+    if folder.lstat().st_uid != os.geteuid():  # anybody may make a folder or a link of that name in /tmp
+        remedy = f"{folder} belongs to another user: ask its owner or root to remove it"
+        raise JudgeFault(FaultCause.DISK, remedy)
+    folder.chmod(0o700)
 
 
 class RunDir:
     """This process's lock and sessions in the run directory.
 
     Raises:
-        JudgeFault: the directory cannot be created, or its path is too long for a socket.
+        JudgeFault: the directory cannot be created or belongs to another user, or its path is too long for a socket.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         self.token = f"{os.getpid()}-{secrets.token_hex(4)}"
         try:
-            for folder in (self.root, self._locks, self._sessions, self._owners):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_run_dir(self.root)
+            for folder in (self._locks, self._sessions, self._owners):
+                folder.mkdir(mode=0o700, exist_ok=True)
             weakref.finalize(self, _leave, self.root, self.token, self._hold_lock())
         except OSError as error:
             raise JudgeFault(

@@ -46,7 +46,7 @@ from judge.intake.upload_bucket import Uploads, open_upload_bucket
 from judge.records.results import read_record
 from judge.workspace import Workspace
 from sandbox.events import Event, emit, plain
-from sandbox.rundir import is_something_left
+from sandbox.rundir import is_something_left, make_run_dir
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
 from submissions.requests import RequestDecision
@@ -252,8 +252,12 @@ def _write_forms(examiner: Examiner, states: dict[str, InvitationState]) -> bool
 
 @contextmanager
 def _alone(run_dir: Path) -> Iterator[bool]:
-    """True if no other intake of this host is running; none starts meanwhile."""
-    run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """True if no other intake of this host is running; none starts meanwhile.
+
+    Raises:
+        JudgeFault: the run directory belongs to another user.
+    """
+    make_run_dir(run_dir)
     handle = os.open(run_dir / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -30,7 +30,19 @@ def is_surely_gone(identity: str) -> bool:
     parts = identity.split("/")
     if len(parts) != 5 or parts[0] != _boot() or parts[1] != _pid_namespace() or not parts[2].isdigit():
         return False
-    return _start_of(int(parts[2])) != parts[3]
+    start = _start_of(int(parts[2]))
+    return not process_exists(int(parts[2])) if start is None else start != parts[3]
+
+
+def process_exists(pid: int) -> bool:
+    """Whether there is a process `pid`, also one of another user that /proc hides (mounted with `hidepid`)."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):  # no process has such a large number
+        return False
+    return True
 
 
 def _boot() -> str:
@@ -48,9 +60,9 @@ def _pid_namespace() -> str:
 
 
 def _start_of(pid: int) -> str | None:
-    """The start time of process `pid` in kernel ticks; None if there is no such process, or only a zombie."""
+    """The start time of process `pid` in kernel ticks, empty for a zombie; None if /proc does not show the process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
-    return None if fields[0] in "ZX" else fields[19]
+    return "" if fields[0] in "ZX" else fields[19]

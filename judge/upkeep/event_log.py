@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -14,10 +17,15 @@ from sandbox.events import LOGGER, JsonLines
 
 MAX_BYTES = 16 * 1024 * 1024
 BACKUPS = 4
+TRIES, POLL_S = 1000, 0.005
 
 
 class _EventFile(RotatingFileHandler):
-    """The file, made at the first event. If it cannot be written, one warning is printed, and the judge goes on."""
+    """The file, made at the first event. If it cannot be written, one warning is printed, and the judge goes on.
+
+    Several processes write to it. One that rotates it renames the file that others had open. So each event opens the
+    file that has the name now, and its lock keeps others from writing and renaming meanwhile.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True)
@@ -26,6 +34,38 @@ class _EventFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
         return super()._open()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            with self._locked() as file:
+                self.close()  # what this process had open may have another name by now
+                super().emit(record)
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)  # a forked child may have the file open, too
+        except OSError:
+            self.handleError(record)
+
+    def _locked(self) -> TextIOWrapper:
+        """The file that has the name now, locked; not locked if others hold it for seconds: a log stops no judge."""
+        for _ in range(TRIES):
+            file = self._open()
+            if self._is_locked(file):
+                return file
+            file.close()
+            time.sleep(POLL_S)
+        return self._open()
+
+    def _is_locked(self, file: TextIOWrapper) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), os.stat(self.baseFilename))
+        except FileNotFoundError:  # another process has just renamed it
+            return False
 
     def handleError(self, record: logging.LogRecord) -> None:
         if not self._announced:

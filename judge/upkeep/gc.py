@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -20,7 +20,7 @@ from judge.evaluation.moving_checkpoint import COPY
 from judge.records.attempts import History, read_histories, submission_of
 from judge.records.model_file import model_path
 from judge.records.observation_file import observation_path
-from judge.records.process_identity import is_surely_gone
+from judge.records.process_identity import is_surely_gone, process_exists
 from judge.records.records import Result
 from judge.records.results import read_record
 from sandbox.verdict import FaultCause, JudgeFault
@@ -182,19 +182,21 @@ def dead_writers_files(store: Store, oldest: float) -> tuple[Garbage, ...]:
     """The temporary files that dead writers left in a local store.
 
     The number in a file's name is the writer's process on some host; another process may have it by now. So a file is
-    garbage one hour after that process is gone from this host, and in any case if it is older than `oldest`.
+    garbage if it is older than an hour, and either that process is gone from this host or the file is older than
+    `oldest`.
 
     Args:
         oldest: seconds since the epoch.
     """
     if not isinstance(store, LocalStore):
         return ()
-    garbage = []
-    for path, mtime, size in _files(store.root):
+    garbage, hour_ago = [], time.time() - HOUR_S
+    for path, status in files_under(store.root):
         match = _TEMPORARY.fullmatch(path.name)
-        is_gone = match and not Path(f"/proc/{match[1]}").exists() and mtime < time.time() - HOUR_S
-        if match and (is_gone or mtime < oldest):
-            garbage.append(Garbage(GarbageKind.TEMPORARY, str(path), size, partial(remove_file, path)))
+        if not match or status.st_mtime >= hour_ago:
+            continue
+        if status.st_mtime < oldest or not process_exists(int(match[1])):
+            garbage.append(Garbage(GarbageKind.TEMPORARY, str(path), status.st_size, partial(remove_file, path)))
     return tuple(garbage)
 
 
@@ -212,13 +214,16 @@ def remove_file(path: Path) -> bool:
     return True
 
 
-def _files(root: Path) -> Iterator[tuple[Path, float, int]]:
-    """Every file under `root` with its time of change [s since the epoch] and its size [bytes]."""
-    for folder, _, names in os.walk(root):
-        for name in sorted(names):
-            path = Path(folder, name)
-            try:
-                status = path.lstat()
-            except FileNotFoundError:  # its writer has just removed it
-                continue
-            yield path, status.st_mtime, status.st_size
+def files_under(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Every file under `root` with its status."""
+    return with_status(Path(folder, name) for folder, _, names in os.walk(root) for name in sorted(names))
+
+
+def with_status(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Each of `paths` that is still there, with its status."""
+    for path in paths:
+        try:
+            status = path.lstat()
+        except FileNotFoundError:  # its writer has just removed it
+            continue
+        yield path, status

@@ -12,7 +12,7 @@ import docker
 
 from judge.evaluation.checkpoint_file import checkpoint_of
 from judge.records.attempts import submission_of
-from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, remove_file
+from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, files_under, remove_file, with_status
 from sandbox.drivers.docker_driver import connect_engine
 from sandbox.drivers.docker_running import engine_faults
 from sandbox.image.image_check import CALCULATOR_LABEL
@@ -40,10 +40,9 @@ def checkpoints(
     # The name of a checkpoint does not show its unit, only its submission.
     living = tuple(submission_of(prefix) + "-" for prefix in attempts.living)
     garbage = []
-    for path in sorted((run_dir / "checkpoints").glob("*")):
+    for path, status in with_status(sorted((run_dir / "checkpoints").glob("*"))):
         # `.NAME.TOKEN` was left by a judge that was killed while it saved.
         name = path.name[1:].rpartition(".")[0] if path.name.startswith(".") else path.name
-        status = path.lstat()
         if name in over or (status.st_mtime < oldest and not name.startswith(living)):
             garbage.append(Garbage(GarbageKind.CHECKPOINT, str(path), status.st_size, partial(remove_file, path)))
     return tuple(garbage)
@@ -155,4 +154,4 @@ def _remove_image(client: docker.DockerClient, name: str) -> bool:
 
 
 def _tree_size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*"))
+    return sum(status.st_size for _, status in files_under(folder))

@@ -25,7 +25,7 @@ from judge.records.observation_file import observation_path
 from judge.records.record_cache import RecordCache, StoreFacts
 from judge.records.result_selection import ResultFacts
 from judge.records.results import read_record
-from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, remove_file, remover
+from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, remove_file, remover, with_status
 from judge.workspace import Workspace
 from submissions.store.interface import Stamped, Store
 from tasks.kinds.registry import KINDS
@@ -136,8 +136,7 @@ def _keys(observations: Iterable[str | None]) -> frozenset[str]:
 def sorted_files(listed: Iterable[Stamped], references: References, log: Path) -> list[StoredFile]:
     """All files of the store, each with its sort, and the files of the event log at `log`."""
     files = [StoredFile(_sort(each.key, references), each.key, each.size_bytes, each.modified) for each in listed]
-    for path in sorted(log.parent.glob(f"{log.name}*")):
-        status = path.stat()
+    for path, status in with_status(sorted(log.parent.glob(f"{log.name}*"))):
         files.append(StoredFile(Sort.LOGS, str(path), status.st_size, status.st_mtime))
     return files
 

@@ -28,7 +28,7 @@ from sandbox.drivers.docker_running import engine_faults
 from sandbox.drivers.page_cache import DROP_CACHES, Remaining
 from sandbox.drivers.page_cache_container import PageCacheContainer
 from sandbox.events import Event, emit
-from sandbox.rundir import default_run_dir
+from sandbox.rundir import default_run_dir, make_run_dir
 from sandbox.verdict import FaultCause, JudgeFault
 
 IN_USE_S = 60.0
@@ -165,10 +165,10 @@ def _held(lock: Path) -> Iterator[None]:
     """The time in which no other process of this host holds the lock; its end, even by a kill, frees it.
 
     Raises:
-        JudgeFault: the file cannot be opened.
+        JudgeFault: the file cannot be opened, or its folder belongs to another user.
     """
     try:
-        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_run_dir(lock.parent)
         handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise JudgeFault(

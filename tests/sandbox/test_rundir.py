@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,13 +16,62 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import sandbox.rundir
-from sandbox.rundir import SOCKET_NAME, RunDir, is_something_left
+from sandbox.drivers.cold_start import _held
+from sandbox.rundir import MAX_SOCKET_PATH, SOCKET_NAME, RunDir, default_run_dir, is_something_left
+from sandbox.verdict import JudgeFault
 
 
 @pytest.fixture
 def root() -> Iterator[Path]:
     with TemporaryDirectory(prefix="lj") as folder:
         yield Path(folder) / "run"
+
+
+@pytest.fixture
+def default(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The default run directory of a user without a name, who is not root and owns nothing here."""
+    monkeypatch.setattr(os, "geteuid", lambda: 4_000_000_000 + os.getpid())
+    folder = default_run_dir()
+    yield folder
+    if folder.is_symlink():
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_the_default_is_one_folder_for_each_user_whatever_the_environment(
+    default: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge in a terminal and one that a timer starts have other variables, and must wait for each other."""
+    for variable in ("XDG_RUNTIME_DIR", "TMPDIR", "HOME"):
+        monkeypatch.setenv(variable, "/run/user/65000")
+        assert default_run_dir() == default
+        monkeypatch.delenv(variable)
+        assert default_run_dir() == default
+    assert len(str(default / "sessions" / ("0" * 16) / SOCKET_NAME)) <= MAX_SOCKET_PATH
+
+
+def test_a_default_folder_of_another_user_is_refused(default: Path) -> None:
+    default.mkdir()  # by the user who runs this test
+    with pytest.raises(JudgeFault, match=f"{default} belongs to another user: ask its owner or root to remove it"):
+        RunDir(default)
+    with pytest.raises(JudgeFault, match="belongs to another user"), _held(default / "session.lock"):
+        pass
+    assert not os.listdir(default)
+
+
+def test_a_link_of_another_user_to_an_own_folder_is_refused(default: Path, root: Path) -> None:
+    root.mkdir()
+    default.symlink_to(root)
+    with pytest.raises(JudgeFault, match="belongs to another user"):
+        RunDir(default)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives a folder to another user")
+def test_only_its_user_may_enter_the_default_folder(default: Path) -> None:
+    default.mkdir(mode=0o755)
+    os.chown(default, os.geteuid(), -1)
+    RunDir(default)
+    assert default.stat().st_mode & 0o777 == 0o700
 
 
 def peer_name(path: Path) -> str:

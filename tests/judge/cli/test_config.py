@@ -40,6 +40,8 @@ def test_the_environment_overrides_the_file(monkeypatch: pytest.MonkeyPatch) -> 
         ('colour = "red"', "colour: there is no such setting"),
         ("failed_share = 0.4", "failed_share: there is no such setting"),  # a task's, not the judge's
         ("beat_s = 0", "beat_s: must be greater than 0, not 0"),
+        ("beat_s = 120", "dead_after_s: must be at least 360, three times beat_s, not 60"),
+        ("beat_s = 5\ndead_after_s = 14.9", r"dead_after_s: must be at least 15, three times beat_s, not 14\.9"),
         ("driver =", "judge.toml"),
     ],
 )

@@ -128,6 +128,43 @@ def test_a_living_process_is_not_gone_and_a_dead_one_is() -> None:
     assert is_surely_gone(dead.stdout.strip())
 
 
+OF_ANOTHER_USER = """
+import os
+from judge.records.process_identity import is_surely_gone, process_identity
+
+(told, tell), (ended, end) = os.pipe(), os.pipe()
+if not (pid := os.fork()):
+    os.close(end)
+    os.setgid(65000)
+    os.setuid(65000)
+    os.write(tell, process_identity().encode())
+    os.read(ended, 1)
+    os._exit(0)
+os.close(tell)
+identity = os.read(told, 1000).decode()
+if not os.fork():  # who is in no group that sees all of /proc
+    os.setgid(65001)
+    os.setuid(65001)
+    print(os.path.exists(f"/proc/{pid}"), is_surely_gone(identity), flush=True)
+    os._exit(0)
+os.wait()
+os.close(end)
+os.waitpid(pid, 0)
+print(is_surely_gone(identity))
+"""
+
+
+def test_a_living_process_of_another_user_that_proc_hides_is_not_gone() -> None:
+    """As on nodes of clusters, where /proc is mounted with `hidepid`."""
+    apart = ["unshare", "--mount", "--pid", "--fork", "sh", "-c"]
+    mount = "mount -t proc -o hidepid=2 proc /proc"
+    if subprocess.run([*apart, mount], capture_output=True, check=False).returncode:
+        pytest.skip("only root mounts a /proc of its own")
+    run = [*apart, f'{mount} && exec "$0" -c "$1"', sys.executable, OF_ANOTHER_USER]
+    ended = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ended.stdout.splitlines() == ["False False", "True"]
+
+
 def test_nothing_is_known_about_processes_of_another_machine() -> None:
     boot, namespace, _, start, token = process_identity().split("/")
     assert not is_surely_gone(f"another/{namespace}/1/{start}/{token}")

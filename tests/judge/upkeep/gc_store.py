@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from judge.records.attempts import unit_prefix
 from judge.records.records import Claim
 from submissions.records import utc_now
@@ -33,6 +35,18 @@ def dead_owner() -> str:
     program = "from judge.records.process_identity import process_identity; print(process_identity())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+def vanish_when_seen(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Files with these names are removed after they were listed, just before somebody looks at one."""
+    look = Path.stat
+
+    def remove_first(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path.name in names:
+            path.unlink()
+        return look(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", remove_first)
 
 
 def aged(path: Path, hours: float) -> Path:

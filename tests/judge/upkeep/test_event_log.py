@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 from judge.upkeep.event_log import events_to
 from sandbox.events import Event, emit, plain
 from tests.world.world import World
+
+ROOT = str(Path(__file__).parents[3])
 
 
 def lines(path: Path) -> list[dict[str, object]]:
@@ -53,6 +57,43 @@ def test_a_log_that_cannot_be_written_is_reported_once(tmp_path: Path, capsys: p
         emit(Event.REAPED)
         emit(Event.REAPED)
     assert capsys.readouterr().err.count("cannot be written") == 1
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from judge.upkeep import event_log
+from sandbox.events import Event, emit
+
+event_log.MAX_BYTES = 8_000
+with event_log.events_to(Path(sys.argv[1])):
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(100):
+        emit(Event.CLAIMED, unit="attempts/a/b/", attempt=number)
+"""
+
+
+def test_processes_that_rotate_one_log_lose_no_event(tmp_path: Path) -> None:
+    """What four write fits into the files that are kept."""
+    log = tmp_path / "judge.jsonl"
+    program = [sys.executable, "-c", WRITER, str(log)]
+    pipe = subprocess.PIPE
+    writers = [subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT) for _ in range(4)]
+    for writer in writers:
+        assert writer.stdout
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write("begin\n")
+        writer.stdin.flush()
+    assert [writer.communicate(timeout=60)[1] for writer in writers] == [""] * 4
+    files = sorted(log.parent.iterdir())
+    assert [file.name for file in files] == ["judge.jsonl", *(f"judge.jsonl.{n}" for n in range(1, len(files)))]
+    assert len(files) > 2
+    assert max(file.stat().st_size for file in files) <= 8_000
+    attempts = sorted(str(line["attempt"]) for file in files for line in lines(file))
+    assert attempts == sorted(str(number) for number in range(100) for _ in writers)
 
 
 def test_a_run_tells_its_steps_in_order_and_looking_tells_nothing(world: World) -> None:

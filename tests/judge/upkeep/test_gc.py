@@ -20,7 +20,7 @@ from judge.upkeep.gc import GarbageKind, dead_writers_files, items_without_resul
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from submissions.store.local import LocalStore
-from tests.judge.upkeep.gc_store import MODEL, aged, claimed_by, dead_owner
+from tests.judge.upkeep.gc_store import FUTURE, MODEL, aged, claimed_by, dead_owner
 from tests.world.board_records import digest, good_results, save
 from tests.world.world import World
 
@@ -133,6 +133,15 @@ def test_a_living_writers_file_stays_until_the_given_age(store: LocalStore) -> N
     aged(path, 24 * 29)
     assert dead_writers_files(store, time.time() - 30 * 86400) == ()
     assert [garbage.name for garbage in dead_writers_files(store, time.time() - 28 * 86400)] == [str(path)]
+
+
+def test_a_file_that_a_living_writer_has_just_made_stays_whatever_age_is_given(store: LocalStore) -> None:
+    path = store.root / "results" / f".tmp-{os.getpid()}-0123456789abcdef"
+    path.write_bytes(b"abc")
+    aged(path, 0.9)
+    assert dead_writers_files(store, FUTURE) == ()
+    aged(path, 1.1)
+    assert [garbage.name for garbage in dead_writers_files(store, FUTURE)] == [str(path)]
 
 
 def test_the_command_lists_then_removes_then_finds_nothing(world: World) -> None:

@@ -16,7 +16,7 @@ from judge.evaluation.checkpoint_file import checkpoint_of
 from judge.records.attempts import read_histories, unit_prefix
 from judge.records.observation_file import observation_path
 from judge.records.process_identity import process_identity
-from judge.upkeep.gc import read_attempts
+from judge.upkeep.gc import StoreAttempts, read_attempts
 from judge.upkeep.gc_machine import (
     SELFTEST_IMAGES,
     checkpoints,
@@ -28,7 +28,7 @@ from judge.upkeep.gc_machine import (
 from sandbox.image.image_check import CALCULATOR_LABEL
 from sandbox.rundir import RunDir
 from submissions.store.local import LocalStore
-from tests.judge.upkeep.gc_store import FUTURE, MODEL, claimed_by
+from tests.judge.upkeep.gc_store import FUTURE, MODEL, claimed_by, vanish_when_seen
 from tests.world.board_records import good_results, save
 from tests.world.world import World
 
@@ -85,6 +85,21 @@ def test_session_folders_of_dead_judges_go_and_of_the_living_stay(tmp_path: Path
         assert garbage.remove()
         assert folder.exists()
         assert not dead.exists()
+
+
+def test_files_that_vanish_while_they_are_listed_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of a judge that saves a checkpoint or ends a session meanwhile."""
+    saved = checkpoint_of(tmp_path, unit_prefix(MODEL.id, "drift", "o" * 32), MODEL.id, "cpu")
+    saved.save({})
+    session = tmp_path / "sessions" / "0011223344556677"
+    session.mkdir(parents=True)
+    for path in (saved.path.with_name(".gone"), session / "gone"):
+        path.write_bytes(b"abc")
+    vanish_when_seen(monkeypatch, ".gone", "gone")
+    assert [each.name for each in checkpoints(tmp_path, StoreAttempts({}, frozenset()), (), FUTURE)] == [
+        str(saved.path)
+    ]
+    assert [(each.name, each.size_bytes) for each in dead_sessions(tmp_path)] == [(str(session), 0)]
 
 
 def images() -> list[str]:

@@ -24,7 +24,7 @@ from judge.upkeep.usage import read_usage
 from sandbox.verdict import Verdict
 from submissions.preflight.log import log_path
 from submissions.records import utc_now
-from tests.judge.upkeep.gc_store import aged, claimed_by
+from tests.judge.upkeep.gc_store import aged, claimed_by, vanish_when_seen
 from tests.submissions.store.store_contract import moto_server, moto_store, use_any_credentials
 from tests.world.board_records import digest
 from tests.world.judged import copy_of, own_key_of, result_key, submission_of
@@ -194,6 +194,17 @@ def test_old_parts_of_the_event_log_go_and_the_present_one_stays(world: World) -
         (world.root / name).write_text("{}\n")
         aged(world.root / name, OLD_HOURS)
     assert expired(world, **MONTH) == {str(world.root / "judge.jsonl.1")}
+
+
+def test_a_part_of_the_event_log_that_is_rotated_meanwhile_is_left_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("judge.jsonl", "judge.jsonl.4"):
+        (world.root / name).write_text("{}\n")
+    vanish_when_seen(monkeypatch, "judge.jsonl.4")
+    files = {file.name for file in read_usage(world.workspace).files}
+    assert str(world.root / "judge.jsonl") in files
+    assert str(world.root / "judge.jsonl.4") not in files
 
 
 def test_what_was_removed_is_said_by_verify_and_is_no_error(world: World) -> None:
