@@ -40,6 +40,9 @@ def test_the_environment_overrides_the_file(monkeypatch: pytest.MonkeyPatch) -> 
         ('colour = "red"', "colour: there is no such setting"),
         ("failed_share = 0.4", "failed_share: there is no such setting"),  # a task's, not the judge's
         ("beat_s = 0", "beat_s: must be greater than 0, not 0"),
+        ("selftest_max_age_days = inf", "selftest_max_age_days: must be at most 36500, not inf"),
+        ("selftest_max_age_days = nan", "selftest_max_age_days: must be at most 36500, not nan"),
+        ("site_grace_hours = 1e12", "site_grace_hours: must be at most 876000, not 1000000000000.0"),
         ("driver =", "judge.toml"),
     ],
 )
