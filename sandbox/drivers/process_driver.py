@@ -145,6 +145,6 @@ def _hash_folder(folder: Path, extra: str) -> str:
     """sha256 of the names and contents of the files in `folder`, without compiled files."""
     digest = hashlib.sha256(extra.encode())
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
-        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+        digest.update(os.fsencode(f"{path.relative_to(folder)}\0{path.stat().st_size}\0"))  # a name may be no UTF-8
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -96,6 +96,14 @@ def test_a_folder_with_a_question_mark_is_refused(
         assert raised.value.verdict is Verdict.IMAGE_INVALID
 
 
+def test_files_may_have_names_that_are_no_utf8(process_driver: ProcessDriver, model: Path) -> None:
+    ids = {process_driver.resolve(str(model)).id}
+    for name in (b"caf\xe9", b"caf\xe8"):
+        (model / os.fsdecode(name)).touch()
+        ids.add(process_driver.resolve(str(model)).id)
+    assert len(ids) == 3
+
+
 def test_a_slow_start_is_ended(process_driver: ProcessDriver) -> None:
     outcome = judged(process_driver, "sleeps", Limits(startup_s=1))
     assert outcome.verdict is Verdict.STARTUP_TIMEOUT
