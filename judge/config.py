@@ -34,6 +34,7 @@ class UsageError(ValueError):
 
 
 DEFAULT_DAYS = 30.0  # of `judge gc --days`
+CENTURY_DAYS = 36_500.0  # a longer time leads beyond the first or the last date
 
 
 class Retention(BaseModel):
@@ -180,9 +181,9 @@ class JudgeSettings(Settings):
     log: Path = Path("var/log/judge.jsonl")
     key_file: Path = Field(default_factory=default_key_file)
     trusted_keys: tuple[str, ...] = ()
-    selftest_max_age_days: float = Field(30.0, gt=0)
+    selftest_max_age_days: float = Field(30.0, gt=0, le=CENTURY_DAYS)
     publish_to: str = "var/public"
-    site_grace_hours: float = Field(24.0, ge=0)
+    site_grace_hours: float = Field(24.0, ge=0, le=24 * CENTURY_DAYS)
     site_url: str = ""
     upload_bucket: str = ""
     status_bucket: str = ""

@@ -151,12 +151,12 @@ def _check(context: VerificationContext, row: _CheckedResult) -> tuple[list[Defe
         testset = read_testset(context.data, row.task.dataset)
         unit = rebuild_unit(row.result, row.end, row.submission, row.task, testset, known_secret(context.store))
         measured = remeasure(unit, row.end, context.store, lambda: dataset)
+        difference, largest = compare(row.result, measured.result)
+        differences = [difference] if difference else [] if stored_defects else _changed_items(context, row, measured)
+        differences += [] if differences or stored_defects else _copied_answers(context, row)
     except (NotDerivable, DatasetError, JudgeFault) as error:
         reason = error.remedy if isinstance(error, JudgeFault) else str(error)
         return [Defect(row.key, why) for why in (*stored_defects, reason)], 0.0
-    difference, largest = compare(row.result, measured.result)
-    differences = [difference] if difference else [] if stored_defects else _changed_items(context, row, measured)
-    differences += [] if differences or stored_defects else _copied_answers(context, row)
     remedy = f"restore it, or judge rejudge {row.result.submission}"
     return [Defect(row.key, why) for why in (*stored_defects, *(f"{each}: {remedy}" for each in differences))], largest
 
@@ -206,7 +206,11 @@ def _changed_items(context: VerificationContext, row: _CheckedResult, measured: 
 
 
 def _copied_answers(context: VerificationContext, row: _CheckedResult) -> list[str]:
-    """A line for each task whose answers a timing was compared with, if they are not those that are stored of it."""
+    """A line for each task whose answers a timing was compared with, if they are not those that are stored of it.
+
+    Raises:
+        StoreError: these are damaged.
+    """
     digest = row.result.provenance.observation
     if digest is None or not row.task.traits.times:
         return []

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from judge.evaluation.plan import Planned, Step
+from judge.records.attempts import attempt_files
 
 
 class Taken(NamedTuple):
@@ -26,11 +27,10 @@ class Taken(NamedTuple):
 def taken(attempts: Iterable[str], results: Iterable[str]) -> Taken:
     """The same from the keys below `attempts/` and `results/`."""
     claimed, ended = set(), set()
-    for key in attempts:
-        prefix, _, name = key.rsplit("/", 2)
-        claimed.add(f"{prefix}/")
-        if name == "end.json":
-            ended.add(f"{prefix}/")
+    for file in attempt_files(attempts):
+        claimed.add(file.prefix)
+        if file.name == "end.json":
+            ended.add(file.prefix)
     parts = (key.split("/") for key in results)
     measured = frozenset((part[1], part[2]) for part in parts if len(part) > 3)
     return Taken(frozenset(claimed), frozenset(ended), measured)

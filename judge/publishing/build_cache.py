@@ -3,7 +3,7 @@
 Two hashes are kept: of the stamps of all records and files that a build reads, and of the inputs of each page of a
 model or a task. If the first is equal, nothing is built; if the second is equal, the page is taken from the folder. A
 page that was changed since it was written is drawn again. The record is removed before a build writes, and written
-after it.
+after it. A record that cannot be written or removed costs time only: it is checked against the files.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def earlier_pages(settings: JudgeSettings, folder: Path, surroundings: str) -> E
 
 def _read(settings: JudgeSettings, folder: Path) -> BuildRecord | None:
     """The record of the build in `folder`; None if there is none, or if another build wrote there since."""
-    with suppress(FileNotFoundError, ValidationError):
+    with suppress(OSError, ValidationError):
         built = BuildRecord.read(_file(settings, folder, "json").read_bytes())
         if built.site == _site(folder):
             return built
@@ -100,7 +100,8 @@ def _read(settings: JudgeSettings, folder: Path) -> BuildRecord | None:
 
 def forget(settings: JudgeSettings, folder: Path) -> None:
     """Removes the record of the build in `folder`, which is about to be written."""
-    _file(settings, folder, "json").unlink(missing_ok=True)
+    with suppress(OSError):
+        _file(settings, folder, "json").unlink()
 
 
 def remember(
@@ -111,8 +112,9 @@ def remember(
         key=key.all, surroundings=key.surroundings, pages=dict(pages), site=_site(folder), problems=problems
     )
     file = _file(settings, folder, "json")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(built.model_dump_json().encode())
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(built.model_dump_json().encode())
 
 
 def interval_cache(settings: JudgeSettings, folder: Path) -> CacheFile:

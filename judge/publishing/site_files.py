@@ -22,6 +22,7 @@ from judge.view.assets import assets
 from judge.view.earlier_pages import EarlierPages
 from judge.view.jinja import environment
 from judge.view.sources import Sources
+from sandbox.verdict import FaultCause, JudgeFault
 from submissions.store.interface import Store
 from tasks.suites.suite import Suite
 
@@ -53,6 +54,9 @@ def build_site(
         trusted: public keys; one of them must have signed each event; None: any key may have.
         cache: of scores and intervals, and of values of single results.
         earlier: the pages of the last build, as far as they may be used again.
+
+    Raises:
+        JudgeFault: DISK, `out_dir` cannot be written.
     """
     stamps = settled_stamps(store) if cache else {}
     derived, intervals = DerivedValues(partial(load_items, store), cache, stamps), IntervalCache(cache, stamps)
@@ -61,7 +65,11 @@ def build_site(
     files = site_files(store, board, replace(sources or Sources(), derived=derived, kept=intervals), earlier)
     derived.close()
     intervals.close()
-    return publish(files, out_dir)
+    try:
+        return publish(files, out_dir)
+    except OSError as error:
+        remedy = f"{out_dir} cannot be written ({error.strerror}): correct it, or set site_dir"
+        raise JudgeFault(FaultCause.DISK, remedy) from error
 
 
 def site_files(

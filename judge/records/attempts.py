@@ -19,14 +19,15 @@ and ends it with a fault that says so.
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -41,7 +42,16 @@ LEFT = b'{"left": true}'
 """The last beat of a process that leaves its attempt without an end."""
 MAX_TRIES = 3
 MAX_DEATHS = 20
+_FILE = re.compile(r"(attempts/[^/]+/[^/]+/[^/]+/)([0-9]+)/([^/]+)")
 T = TypeVar("T", Claim, End)
+
+
+class AttemptFile(NamedTuple):
+    """A file of attempt `n` of the unit at `prefix`."""
+
+    prefix: str
+    n: int
+    name: str
 
 
 @dataclass(frozen=True)
@@ -125,11 +135,16 @@ def read_history(store: Store, prefix: str) -> History:
 def histories_of(store: Readable, keys: Iterable[str]) -> dict[str, History]:
     """The attempts whose records are under `keys`, by the prefix of their unit. A claim beside an end is not read."""
     files: dict[str, dict[int, set[str]]] = {}
-    for key in keys:
-        prefix, number, name = key.rsplit("/", 2)
-        if number.isdigit():
-            files.setdefault(f"{prefix}/", {}).setdefault(int(number), set()).add(name)
+    for file in attempt_files(keys):
+        files.setdefault(file.prefix, {}).setdefault(file.n, set()).add(file.name)
     return {prefix: _history(store, prefix, numbers) for prefix, numbers in files.items()}
+
+
+def attempt_files(keys: Iterable[str]) -> Iterator[AttemptFile]:
+    """The files of attempts under `keys`. Other files, as a file browser may leave them there, are left out."""
+    for match in map(_FILE.fullmatch, keys):
+        if match:
+            yield AttemptFile(match[1], int(match[2]), match[3])
 
 
 def _history(store: Readable, prefix: str, numbers: Mapping[int, Collection[str]]) -> History:
@@ -254,8 +269,7 @@ class ClaimedAttempt:
 
     def is_still_held(self) -> bool:
         """Whether no other judge has taken this attempt over."""
-        numbers = [int(key.rsplit("/", 2)[1]) for key in self.store.list(self.prefix)]
-        return max(numbers, default=0) == self.n
+        return max((file.n for file in attempt_files(self.store.list(self.prefix))), default=0) == self.n
 
     def write_end(self, end: End) -> None:
         """Records the end of the attempt.

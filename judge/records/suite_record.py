@@ -113,7 +113,7 @@ def _recorded(store: Store, suite: Suite, source: str) -> bool:
 
 
 def _is_judged(store: Store, tasks: Mapping[str, str]) -> bool:
-    return any(key.split("/")[2] in tasks for key in store.list("results/"))
+    return any(task in tasks for key in store.list("results/") for task in key.split("/")[2:3])
 
 
 def _changes(before: SuiteRecord, now: SuiteRecord) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """The process driver: the same guest in a local subprocess. No isolation at all.
 
 For authors on their own machines, for tests, and for machines without Docker. A reference is a folder. It may name
-the Python and the calculator: `FOLDER?python=/path/to/python&calculator=module:factory`.
+the Python and the calculator: `FOLDER?python=/path/to/python&calculator=module:factory`. These values are escaped as
+in the query of a URL.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import time
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from sandbox.driver import DriverName, Image, Login, Question
 from sandbox.drivers.environment import environment
@@ -44,17 +45,20 @@ class ProcessDriver:
         """The folder as an image; its ID is the hash of its content."""
         path, _, query = reference.partition("?")
         settings = {key: values[-1] for key, values in parse_qs(query).items()}
-        folder = Path(path).absolute()
-        python = shutil.which(settings.get("python", sys.executable))
+        folder = Path(reference if Path(reference).is_dir() else path).absolute()
+        if "?" in str(folder):
+            raise invalid(f"The path {str(folder)!r} has a question mark, which begins settings: rename the folder.")
         if not folder.is_dir():
             raise invalid(f"There is no folder {path!r}: the process driver takes a folder with a calculator in it.")
+        python = shutil.which(settings.get("python", sys.executable))
         if python is None:
             raise invalid(f"There is no Python {settings['python']!r}: name one with --python.")
         calculator = check_factory(settings.get("calculator", DEFAULT_CALCULATOR), "calculator")
         trainer = settings.get("trainer", "")
+        stated = {"python": python, "calculator": calculator} | ({"trainer": trainer} if trainer else {})
         return Image(
-            reference=f"{folder}?python={python}&calculator={calculator}{f'&trainer={trainer}' if trainer else ''}",
-            id=f"process:{_hash_folder(folder, ' '.join(filter(None, (python, calculator, trainer))))}",
+            reference=f"{folder}?{urlencode(stated, safe='/:')}",
+            id=f"process:{_hash_folder(folder, ' '.join(stated.values()))}",
             driver="process",
             python=(python,),
             calculator=calculator,
@@ -141,6 +145,6 @@ def _hash_folder(folder: Path, extra: str) -> str:
     """sha256 of the names and contents of the files in `folder`, without compiled files."""
     digest = hashlib.sha256(extra.encode())
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
-        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+        digest.update(os.fsencode(f"{path.relative_to(folder)}\0{path.stat().st_size}\0"))  # a name may be no UTF-8
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -22,6 +22,8 @@ from judge.records.process_identity import process_identity
 from judge.workspace import open_workspace
 from submissions.progress import Reporter, duration
 
+LONGEST_TIMER_S = 1e9  # setitimer refuses three centuries
+
 
 class TimeIsUp(BaseException):
     """The worker's time limit is reached."""
@@ -60,7 +62,7 @@ def _ends_after(seconds: float | None) -> Iterator[None]:
         raise TimeIsUp
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds or 0.0)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds or 0.0, LONGEST_TIMER_S))
     try:
         yield
     finally:

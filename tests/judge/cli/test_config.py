@@ -42,6 +42,9 @@ def test_the_environment_overrides_the_file(monkeypatch: pytest.MonkeyPatch) -> 
         ("beat_s = 0", "beat_s: must be greater than 0, not 0"),
         ("beat_s = 120", "dead_after_s: must be at least 360, three times beat_s, not 60"),
         ("beat_s = 5\ndead_after_s = 14.9", r"dead_after_s: must be at least 15, three times beat_s, not 14\.9"),
+        ("selftest_max_age_days = inf", "selftest_max_age_days: must be at most 36500, not inf"),
+        ("selftest_max_age_days = nan", "selftest_max_age_days: must be at most 36500, not nan"),
+        ("site_grace_hours = 1e12", "site_grace_hours: must be at most 876000, not 1000000000000.0"),
         ("driver =", "judge.toml"),
     ],
 )

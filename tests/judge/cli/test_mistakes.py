@@ -373,6 +373,7 @@ def test_a_suite_may_change_with_its_version_and_before_anything_is_judged(judge
     status, out, err = world.run_here("evaluate", "--all")
     assert (status, "1 judged, 1 done before" in out) == (0, True), err
     shutil.rmtree(world.root / "store" / "results")
+    world.store.put("results/notes", b"no result")
     edited("small.toml", "time_limit_s = 61", "time_limit_s = 62")(world)
     assert world.run_here("plan")[0] == 0
     edited("small.toml", 'title = "A small suite"', 'title = "Another title"')(world)

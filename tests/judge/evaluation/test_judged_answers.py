@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -14,7 +15,7 @@ from judge.evaluation.request import Request
 from judge.evaluation.unit_report import Did
 from judge.evaluation.work_plan import plan_work
 from judge.records.attempts import read_histories
-from judge.records.observation_file import read_observation, store_observation
+from judge.records.observation_file import observation_path, read_observation, store_observation
 from judge.records.records import End, Result
 from sandbox.verdict import Verdict
 from submissions.progress import Reporter
@@ -149,6 +150,19 @@ def test_answers_that_were_not_those_of_the_task_are_found_though_the_result_is_
     assert status == 1
     (line,) = {line for line in out.splitlines() if "compared with" in line and "copper" not in line}
     assert "are not those of observation" in line
+
+
+def test_a_damaged_observation_that_a_timing_was_compared_with_hides_no_other_row(timing_world: World) -> None:
+    world = timing_world
+    world.submit("honest")
+    world.evaluate()
+    world.write_settings()
+    path = observation_path(str(results(world)["copper"].provenance.observation))
+    world.store.put(path, world.store.get(path)[:-1] + b"!")
+    status, out, err = world.run_here("verify", "--all", "--json")
+    assert (status, err) == (1, "")
+    damaged = [row["what"].split("/")[2] for row in json.loads(out)["broken"] if f"{path} is damaged" in row["why"]]
+    assert sorted(damaged) == ["copper", "speed"]
 
 
 def test_a_timing_waits_for_one_task_with_labels(timing_world: World) -> None:

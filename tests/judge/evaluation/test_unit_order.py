@@ -49,3 +49,5 @@ def test_only_a_unit_that_others_judged_meanwhile_is_left_out(world: World) -> N
     assert not is_judged(judged._replace(step=Step.MEASURE), known)  # the result is an older one
     assert is_shared(known)
     assert not is_shared(taken(attempts[1:], ()))
+    strays = ["attempts/notes", "attempts/a/notes", f"{claimed.unit.prefix}notes", f"{claimed.unit.prefix}old/notes"]
+    assert taken(strays, ["results/notes"]) == taken((), ())

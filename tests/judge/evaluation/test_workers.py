@@ -146,6 +146,13 @@ def test_a_worker_that_stops_leaves_its_unit_to_the_next_at_once(world: World, h
     assert not world.results()
 
 
+def test_a_time_limit_beyond_all_timers_ends_no_worker(world: World) -> None:
+    world.write_settings()
+    world.submit("emt")
+    status, _, err = world.run("work", "--all", "--task", "copper", "--time-limit", "inf")
+    assert (status, len(world.results())) == (0, 1), err
+
+
 def test_an_attempt_that_was_left_is_dead_at_the_first_look_of_any_host(world: World) -> None:
     attempt = claim(world.store, "attempts/a/b/c/", (), 0.05)
     assert attempt is not None

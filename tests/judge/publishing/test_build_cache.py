@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -87,6 +88,21 @@ CHANGES = [
 def test_whatever_it_is_made_of_changes_it_is_drawn_anew(world: World, change: Callable[[World], None]) -> None:
     change(world)
     assert build(world)
+
+
+def test_a_site_folder_that_cannot_be_written_is_named(world: World) -> None:
+    folder = world.root / "site"
+    shutil.rmtree(folder)
+    folder.touch()
+    line = f"judge: this machine (DISK): {folder} cannot be written (File exists): correct it, or set site_dir\n"
+    assert world.run_here("site", "build") == (3, "", line)
+
+
+def test_a_cache_that_cannot_be_written_stops_no_build(world: World) -> None:
+    shutil.rmtree(world.root / "index")
+    (world.root / "index").touch()
+    for _ in range(2):
+        assert build(world)
 
 
 def test_problems_of_an_unchanged_site_are_reported_again(world: World) -> None:

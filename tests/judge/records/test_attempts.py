@@ -15,6 +15,7 @@ from judge.records.attempts import (
     History,
     Life,
     claim,
+    histories_of,
     read_histories,
     read_history,
     unit_prefix,
@@ -74,6 +75,17 @@ def test_a_claim_whose_writer_is_interrupted_is_left(store: LocalStore, tmp_path
         with pytest.raises(KeyboardInterrupt):
             claim(interrupted, PREFIX, (), 5.0)
         assert not [key for key in store.list("attempts/") if key.endswith("beat.json")]
+
+
+def test_a_file_that_is_of_no_attempt_changes_nothing(store: LocalStore) -> None:
+    claimed = claim(store, PREFIX, (), 5.0)
+    assert claimed is not None
+    for folder in ("attempts/", "attempts/emt-0123456789ab/", PREFIX, f"{PREFIX}old/", f"{PREFIX}1/", f"{PREFIX}1/1/"):
+        store.put(f"{folder}Thumbs.db", b"")
+    claimed.write_end(an_end(claimed.process))
+    histories = histories_of(store, store.list("attempts/"))
+    assert list(histories) == [PREFIX]
+    assert histories[PREFIX].end
 
 
 def test_an_end_with_a_verdict_counts(store: LocalStore) -> None:

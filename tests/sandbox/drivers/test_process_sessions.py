@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -56,6 +58,50 @@ def test_verdicts(process_driver: ProcessDriver, factory: str, verdict: Verdict,
     assert outcome.verdict is verdict, outcome
     assert clue in outcome.sentence
     assert outcome.value is None
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "calculator.py").write_text("def make_calculator(): ...")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["c++", "50%41", "a&b", "a b", "one;two", "what?"])
+def test_the_stored_reference_names_the_same_image(process_driver: ProcessDriver, model: Path, name: str) -> None:
+    python = model.parent / name / "python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    image = process_driver.resolve(f"{model}?{urlencode({'python': python})}")
+    assert image.python == (str(python),)
+    assert process_driver.resolve(image.reference) == image
+
+
+def test_a_reference_without_unusual_characters_is_readable(process_driver: ProcessDriver, model: Path) -> None:
+    reference = f"{model}?python={sys.executable}&calculator=calculator:make_calculator&trainer=trainer:train"
+    assert process_driver.resolve(reference).reference == reference
+
+
+@pytest.mark.parametrize("name", ["what?", "what?/model"])
+def test_a_folder_with_a_question_mark_is_refused(
+    process_driver: ProcessDriver, model: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = model.parent / name
+    shutil.copytree(model, folder)
+    monkeypatch.chdir(folder)
+    for reference in (str(folder), "."):
+        with pytest.raises(SubmissionFault, match=r"what\?.* has a question mark, .*: rename the folder") as raised:
+            process_driver.resolve(reference)
+        assert raised.value.verdict is Verdict.IMAGE_INVALID
+
+
+def test_files_may_have_names_that_are_no_utf8(process_driver: ProcessDriver, model: Path) -> None:
+    ids = {process_driver.resolve(str(model)).id}
+    for name in (b"caf\xe9", b"caf\xe8"):
+        (model / os.fsdecode(name)).touch()
+        ids.add(process_driver.resolve(str(model)).id)
+    assert len(ids) == 3
 
 
 def test_a_slow_start_is_ended(process_driver: ProcessDriver) -> None:
