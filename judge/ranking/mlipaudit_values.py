@@ -219,11 +219,14 @@ def forces_of_bands(items: Items, result: Result, metric: AuditMetric) -> AuditI
 
 
 def times(items: Items, result: Result, metric: AuditMetric) -> AuditItems:
-    """Times of one pass over the reference's, by structure: the mean of the fastest passes; NaN where one failed."""
+    """Times of one pass over the reference's, by structure: the mean of the fastest passes.
+
+    NaN where a pass failed, and everywhere if no time of the model counts.
+    """
     if metric.reference_time is None:
         raise ScoringError(f"task {result.task}: the release states no reference_time for {metric.source}")
-    seconds, atoms, warm_up, reduced = (
-        column_of(items, name, result.task) for name in ("seconds", "n_atoms", "warm_up", "reduced")
+    seconds, atoms, warm_up, reduced, charged = (
+        column_of(items, name, result.task) for name in ("seconds", "n_atoms", "warm_up", "reduced", "charged_time")
     )
     names = np.array([f"{cluster}" for cluster in items.cluster])
     systems = list(dict.fromkeys(names.tolist()))
@@ -232,7 +235,7 @@ def times(items: Items, result: Result, metric: AuditMetric) -> AuditItems:
         own = (names == name) & (warm_up == 0)
         failed = items.cause[own][np.flatnonzero(items.cause[own])]
         each = np.sort(seconds[own])[: max(1, int(FASTEST * own.sum() + 1e-9))]
-        sound = own.any() and not failed.size and not reduced[own].any()
+        sound = own.any() and np.isfinite(charged[own]).all() and not reduced[own].any()
         values.append(1000 * float(each.mean()) / metric.reference_time.of(float(atoms[own][0])) if sound else np.nan)
         causes.append(int(failed[0]) if failed.size else 0)
     return AuditItems(np.array(values), np.array(causes, np.int8), systems)

@@ -118,7 +118,7 @@ def analysed(analysis: systems.AnyAnalysis, runs: SystemRuns, label_set: str) ->
         case systems.GyrationAnalysis():
             return _absolute(_mean(runs, lambda t: radii_of_gyration(t, analysis.atoms)), analysis.reference[label_set])
         case systems.HydrogenDriftAnalysis():
-            return _without_trivial(PERCENT * _mean(runs, lambda t: _share_after_drift(analysis, t)), 0.0)
+            return _without_trivial(PERCENT * _mean(runs, lambda t: share_after_drift(t, analysis, len(t) - 1)), 0.0)
         case systems.TemperatureAnalysis():
             return _absolute(float(runs.temperatures.mean()), runs.target_k)
         case systems.EnergyDriftAnalysis():
@@ -166,6 +166,19 @@ def superposable(
 ) -> tuple[NDArray[Any], Float]:
     """(f, n, 3) the positions of its atoms, and (n, 3) those of the reference [Å]."""
     return trajectory.positions[:, analysis.atoms], np.array(analysis.reference[label_set])
+
+
+def share_after_drift(
+    trajectory: Trajectory, analysis: systems.HydrogenDriftAnalysis, n_intervals: int, *, periodic: bool = True
+) -> float:
+    """The share of a run after a hydrogen has left for good.
+
+    Args:
+        n_intervals: between the stored frames of the whole run, which may be longer than the trajectory.
+        periodic: whether images of atoms count.
+    """
+    drift = hydrogen_drift(trajectory, analysis.bonds, periodic=periodic)
+    return 0.0 if drift is None else 1 - min(drift.frame / max(n_intervals, 1), 1.0)
 
 
 def frames_after_equilibration(settings: DynamicsSettings) -> int:
@@ -243,12 +256,6 @@ def _diffusion(analysis: systems.DiffusionAnalysis, runs: SystemRuns) -> float:
         for t in runs.trajectories
     ]
     return SI_DIFFUSION * float(np.mean(coefficients))
-
-
-def _share_after_drift(analysis: systems.HydrogenDriftAnalysis, trajectory: Trajectory) -> float:
-    """The share of the frames from the first on in which a hydrogen has left for good."""
-    drift = hydrogen_drift(trajectory, analysis.bonds)
-    return 0.0 if drift is None else 1 - drift.frame / len(trajectory)
 
 
 def _drift(runs: SystemRuns) -> float:

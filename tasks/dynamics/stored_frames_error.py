@@ -1,7 +1,7 @@
 """What a program finds that looks at stored frames alone, as MLIPAudit does.
 
 It misses what happened between two of them: a run that explodes from one stored frame to the next looks sound to it,
-and is as good as the frames before.
+and is as good as the frames before. When a hydrogen leaves is a share of the whole run, also of one that ended before.
 
 Up to 0.1.5 it takes the mean over frames where its paper says the lowest RMSD and the highest TM-score, and lengths in
 nm for Å.
@@ -13,8 +13,8 @@ import numpy as np
 from ase.units import kB
 
 from tasks.datasets.protein_analyses import RmsdAnalysis, TmScoreAnalysis
-from tasks.datasets.simulated_systems import AnyAnalysis, DriftRatioAnalysis
-from tasks.dynamics.analyses import SystemRuns, analysed, superposable
+from tasks.datasets.simulated_systems import AnyAnalysis, DriftRatioAnalysis, HydrogenDriftAnalysis
+from tasks.dynamics.analyses import PERCENT, SystemRuns, analysed, share_after_drift, superposable
 from tasks.trajectories.stability import first_explosion, published_fault
 from tasks.trajectories.superposition import rmsd
 from tasks.trajectories.thermodynamics import drift_over_fluctuation
@@ -24,12 +24,15 @@ from tasks.trajectories.trajectory import Trajectory
 ANGSTROM_IN_NM = 0.1
 
 
-def stored_error(analysis: AnyAnalysis, runs: SystemRuns | None, label_set: str, known: float | None = None) -> float:
+def stored_error(
+    analysis: AnyAnalysis, runs: SystemRuns | None, label_set: str, n_intervals: int, known: float | None = None
+) -> float:
     """The error of an analysis over the frames of one run that were stored before it ended.
 
     NaN if there are none, or if they show themselves that the run failed.
 
     Args:
+        n_intervals: between the frames that are stored of a whole run after its equilibration.
         known: the error over these frames, if it has been computed.
     """
     if runs is None:
@@ -38,6 +41,8 @@ def stored_error(analysis: AnyAnalysis, runs: SystemRuns | None, label_set: str,
     if isinstance(analysis, DriftRatioAnalysis):  # the run is not checked, and its own fluctuation is taken
         kinetic = 1.5 * kB * runs.temperatures[0] * trajectory.n_atoms
         return drift_over_fluctuation(trajectory.times_ps, runs.total[0], kinetic) if len(trajectory) > 2 else np.nan
+    if isinstance(analysis, HydrogenDriftAnalysis):  # neither is the run checked, nor are there images of atoms
+        return PERCENT * share_after_drift(trajectory, analysis, n_intervals, periodic=False)
     if published_fault(trajectory, runs.temperatures[0], runs.target_k) is not None:
         return np.nan
     if isinstance(analysis, RmsdAnalysis | TmScoreAnalysis) and analysis.of_best_frame:

@@ -40,15 +40,23 @@ def phase_columns(energy: Float, curves: Sequence[Curve], references: Sequence[C
 
 
 def phase_metrics(
-    columns: Mapping[str, Float], curves: Sequence[Curve], references: Sequence[CurveReference]
+    columns: Mapping[str, Float],
+    curves: Sequence[Curve],
+    references: Sequence[CurveReference],
+    stated: Mapping[str, float],
 ) -> dict[str, Metric]:
-    """The errors and the order of phases; empty if there are none."""
+    """The errors and the order of phases; empty if there are none.
+
+    Args:
+        stated: by metric, the baseline that the card states in place of the computed one.
+    """
     if "phase_count" not in columns:
         return {}
     energies = phase_energies(columns)
     members = energies.counts > 0
     assert energies.baseline is not None
-    metrics = {energies.name: energies.metric(float(energies.baseline[members].mean()))}
+    trivial = float(energies.baseline[members].mean())
+    metrics = {energies.name: energies.metric(stated.get(energies.name, trivial))}
     groups = [(columns["e0_per_atom"][rows], above) for rows, above in _phases(curves, references)]
     order = over_groups(_pairs_in_order, groups, 0.0, PERCENT, "%")
     return metrics | ({} if order is None else {"phase_order_percent": order})

@@ -40,7 +40,7 @@ from tasks.datasets.card import dataset_faults
 from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
-from tasks.dynamics.analyses import Analysed, analysed, unmeasured
+from tasks.dynamics.analyses import Analysed, analysed, frames_after_equilibration, unmeasured
 from tasks.dynamics.analysis_checks import check_analysis, check_escape_distance
 from tasks.dynamics.backbone_maps import backbone_maps
 from tasks.dynamics.first_run import first_run
@@ -141,7 +141,7 @@ class Dynamics:
 
     name: str = "dynamics"
     observe_version: int = 2
-    measure_version: int = 2
+    measure_version: int = 3  # since 3 a hydrogen's drift is a share of the run's intervals, not of its frames
     parameters: type[Parameters] = DynamicsParameters
     traits: Traits = Traits(
         title="molecular dynamics",
@@ -271,6 +271,7 @@ def _measured(
 ) -> ItemColumns:
     columns = ItemColumns(rows)
     duration = settings.steps * settings.timestep_fs / 1000
+    n_intervals = frames_after_equilibration(settings) - 1
     for k, row in enumerate(rows):
         ends = runs.ends(row.structure)
         columns.arrays["ended_ps"][k] = ends.ended_ps.min()
@@ -293,7 +294,7 @@ def _measured(
             columns.cause[k] = 0 if np.isfinite(result.error) else Cause.UNSTABLE
             columns.put(k, result)
             whole = result.error if settings.replicas == 1 else None
-        columns.arrays["stored_error"][k] = stored_error(row.analysis, before, label_set, whole)
+        columns.arrays["stored_error"][k] = stored_error(row.analysis, before, label_set, n_intervals, whole)
     return columns
 
 

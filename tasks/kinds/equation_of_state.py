@@ -96,7 +96,9 @@ class EquationOfStateKind(AsksEachStructure):
 
     name: str = "equation_of_state"
     observe_version: int = 2
-    measure_version: int = 4  # since 3 a flat curve has no equation of state, since 4 stiffening is of steps
+    # Since 3 a flat curve has no equation of state, since 4 stiffening is of steps, since 5 the card's baseline is read
+    # for phases.
+    measure_version: int = 5
     parameters: type[Parameters] = EquationOfStateParameters
     traits: Traits = Traits(
         title="equation of state",
@@ -168,7 +170,7 @@ class EquationOfStateKind(AsksEachStructure):
         for average in _averages(errors):
             baseline = stated.get(average.name, ERRORS[average.name][1])
             metrics[average.name] = replace(average.metric(baseline), reference_uncertainty=spread.get(average.name))
-        metrics |= phase_metrics(columns, curves, references)
+        metrics |= phase_metrics(columns, curves, references, stated)
         return Measurement(
             metrics, items_of(curves, cause, columns), {**probes.notes, **_equal_references(curves, chosen)}
         )

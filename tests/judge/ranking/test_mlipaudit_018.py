@@ -8,16 +8,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ase.build import bulk
+from ase.calculators.lj import LennardJones
 
+from judge.ranking.lambench_scores import PublishedScores
+from judge.ranking.score_inputs import Judged
 from judge.records.records import Result
 from sandbox.verdict import Verdict
+from scoring import load_release
 from scoring.mlipaudit import load_mlipaudit
 from scoring.names import COMPATIBLE, MLIPAUDIT
 from tasks.metrics.contributions import baseline_column
 from tasks.metrics.measurement import Items
+from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite
+from tasks.timing.efficiency_metrics import FAILURE_COST
 from tests.judge.ranking.other_scores import A, Scored, below, scored
+from tests.tasks.made_up import make_dataset
+from tests.tasks.timing.timed_models import KIND, Records, measure, observe, small
 from tests.world.board_records import result
 
 SUITE = load_suite("mlipaudit-dev")
@@ -70,6 +79,7 @@ TIMES = table(
     n_atoms=[100.0] * 6 + [1000.0] * 2,
     warm_up=[1, 0, 0, 0, 0, 0, 1, 0],
     reduced=[0.0] * 8,
+    charged_time=[9e4, 41.0, 43.0, 45.0, 47.0, 9e4, 9e3, 12.2],
 )
 TIMES = replace(TIMES, cluster=["a"] * 6 + ["b"] * 2)
 # By task: its items, and by benchmark the score that follows by hand.
@@ -264,11 +274,39 @@ def test_systems_of_unknown_elements_are_left_out_as_published_and_count_0() -> 
 
 
 def test_a_failed_pass_or_a_smaller_structure_is_no_time() -> None:
-    failed = replace(TIMES, cause=np.array([0, 0, Cause.ERROR, 0, 0, 0, 0, 0], np.int8))
+    failed = replace(
+        TIMES,
+        cause=np.array([0, 0, Cause.ERROR, 0, 0, 0, 0, 0], np.int8),
+        columns={**TIMES.columns, "charged_time": np.array([9e4, 41.0, NAN, 45.0, 47.0, 9e4, 9e3, 12.2])},
+    )
     reduced = replace(TIMES, columns={**TIMES.columns, "reduced": np.array([0, 0, 0, 0, 1.0, 0, 0, 0])})
     for items in (failed, reduced):
         value = below(board({"inference-speed": items}).corrected[MLIPAUDIT], "General", "inference_speed").value
         assert value == pytest.approx(1 / (1 + (12.2 / 13.1) ** 1.5) / 2)
+
+
+@pytest.mark.parametrize(("confirmed", "deadline"), [(True, math.inf), (False, math.inf), (True, 0.0)])
+def test_a_timing_that_a_fresh_start_does_not_confirm_scores_0(confirmed: bool, deadline: float) -> None:
+    """Another model answers while it is timed, or the fresh start runs out of time: no time counts, in any scheme."""
+    task = next(task for task in SUITE.tasks if task.name == "inference-speed")
+    data = make_dataset(Frames.from_atoms([bulk(name, cubic=True) for name in ("Cu", "Al", "Ni", "Ag", "Au")]), None)
+    parameters, fresh = small(n_frames=20, max_noise=1e9), Records()
+    seen = observe(Records(None if confirmed else LennardJones(sigma=2.3, epsilon=0.2, rc=4.0)), parameters, data)
+    again = KIND.recheck(seen, data.structures, parameters, fresh, fresh.watch(deadline))
+    measured = measure(again, parameters, data)
+    timed = result(A, task, measured.metrics, n_items=len(measured.items))
+    by_model, problems = scored(SUITE, [A], [timed], {task.name: measured.items})
+    assert problems == []
+    counts = confirmed and deadline > 0
+    assert set(measured.items.failures()) == (set() if confirmed else {Cause.INCONSISTENT})
+    for terms in (by_model[A.id].corrected, by_model[A.id].as_published):
+        value = below(terms[MLIPAUDIT], "General", "inference_speed").value
+        assert value is not None
+        assert value > 0.8 if counts else value == 0.0
+    judged = Judged(SUITE, {(A.id, task.name): timed}, lambda _: measured.items, [])
+    published = PublishedScores(judged, load_release("lambench-1.0.0"), load_release())
+    assert (judged.time(A.id, task) == FAILURE_COST) != counts
+    assert (published.time(A.id, task) is None) != counts
 
 
 def test_a_task_that_crashed_counts_0() -> None:

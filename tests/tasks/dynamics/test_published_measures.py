@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ase import Atoms
 from ase.build import bulk
 from ase.units import kB
 
 from tasks.datasets.simulated_systems import AnyAnalysis
 from tasks.dynamics.analyses import SystemRuns, analysed
 from tasks.dynamics.stored_frames_error import stored_error, stored_progress
-from tests.tasks.dynamics.test_analyses import BENZENE, CARBONS, RING, analysis, runs_of, still
+from tests.tasks.dynamics.test_analyses import BENZENE, BONDS, CARBONS, RING, analysis, runs_of, still
 from tests.tasks.dynamics.test_curves import RESIDUES, STRETCHED
 
 COPPER = bulk("Cu", cubic=True) * (3, 3, 3)
@@ -68,8 +69,8 @@ def test_a_drift_over_the_fluctuation_that_is_expected_and_over_that_of_the_run(
     runs = runs_of(still(n_frames=n_frames), total=drift, temperatures=drift / degrees)
     ratio = analysis("drift_ratio")
     assert analysed(ratio, runs, "exact").error == pytest.approx(0.006 / (kB * 300 * np.sqrt(1.5 * len(BENZENE))))
-    assert stored_error(ratio, runs, "exact") == pytest.approx(0.006 / drift.std(), rel=1e-9)
-    assert stored_error(ratio, runs, "exact") < np.sqrt(12)
+    assert stored_error(ratio, runs, "exact", 10) == pytest.approx(0.006 / drift.std(), rel=1e-9)
+    assert stored_error(ratio, runs, "exact", 10) < np.sqrt(12)
 
 
 def test_backbone_and_side_chain_outliers_of_chosen_residues() -> None:
@@ -91,14 +92,28 @@ def test_backbone_and_side_chain_outliers_of_chosen_residues() -> None:
 
 def test_stored_frames_alone_show_an_explosion_that_is_in_them_and_no_other() -> None:
     sound = runs_of(still(n_frames=3), temperatures=np.full((1, 3), 300.0))
-    assert stored_error(CARBON_RING, sound, "exact") == pytest.approx(0.0, abs=1e-8)
-    assert stored_error(CARBON_RING, sound, "exact", known=0.7) == 0.7
+    assert stored_error(CARBON_RING, sound, "exact", 10) == pytest.approx(0.0, abs=1e-8)
+    assert stored_error(CARBON_RING, sound, "exact", 10, known=0.7) == 0.7
     assert stored_progress(sound, 10) == 1.0  # it ended before the fourth of ten frames, and nobody looks
     hot = sound._replace(temperatures=np.array([[300.0, 300.0, 11_000.0]]))
-    assert np.isnan(stored_error(CARBON_RING, hot, "exact", known=0.7))
+    assert np.isnan(stored_error(CARBON_RING, hot, "exact", 10, known=0.7))
     assert stored_progress(hot, 10) == 0.2
-    assert np.isnan(stored_error(CARBON_RING, None, "exact"))
+    assert np.isnan(stored_error(CARBON_RING, None, "exact", 10))
     assert stored_progress(None, 10) == 0.0
+
+
+def test_when_a_hydrogen_left_is_a_share_of_the_whole_run_as_published() -> None:
+    """It leaves with the third frame of five. The run ended before the sixth of eleven, and nobody looks."""
+    positions, drift = still(n_frames=5), analysis("hydrogen_drift", bonds=BONDS)
+    positions[2:, 11, 0] += 20.0
+    runs = runs_of(positions)
+    assert analysed(drift, runs, "").error == pytest.approx(100 * (1 - 2 / 4))
+    assert stored_error(drift, runs, "", 10) == pytest.approx(100 * (1 - 2 / 10))
+    assert stored_error(drift, runs_of(still()), "", 10) == 0.0
+    # Where it stands beside an image of its molecule, the program sees none.
+    box = Atoms(BENZENE, cell=[20.0] * 3, pbc=True)
+    assert analysed(drift, runs_of(positions, atoms=box), "").error == 0.0
+    assert stored_error(drift, runs_of(positions, atoms=box), "", 10) == pytest.approx(100 * (1 - 2 / 10))
 
 
 def test_a_protein_as_published_is_the_mean_over_frames_with_lengths_in_nm() -> None:
@@ -106,14 +121,14 @@ def test_a_protein_as_published_is_the_mean_over_frames_with_lengths_in_nm() -> 
     radius = np.linalg.norm(BENZENE.positions[0])
     runs = runs_of(np.concatenate([1.1 * still(n_frames=2), still(n_frames=2)]))
     lowest = analysis("lowest_rmsd", CARBONS, atoms=RING)
-    assert stored_error(lowest, runs, "exact") == pytest.approx(0.01 * radius / 2, rel=1e-6)
-    assert stored_error(lowest, runs, "exact", known=0.0) == stored_error(lowest, runs, "exact")
+    assert stored_error(lowest, runs, "exact", 10) == pytest.approx(0.01 * radius / 2, rel=1e-6)
+    assert stored_error(lowest, runs, "exact", 10, known=0.0) == stored_error(lowest, runs, "exact", 10)
     highest = analysis("highest_tm_score", CARBONS, atoms=RING)
     larger = 1 / (1 + (0.01 * radius / 0.5) ** 2)
-    assert stored_error(highest, runs, "exact") == pytest.approx((larger + 1) / 2 - 1, abs=1e-9)
+    assert stored_error(highest, runs, "exact", 10) == pytest.approx((larger + 1) / 2 - 1, abs=1e-9)
     assert analysed(highest, runs, "exact").error == pytest.approx(0.0, abs=1e-9)
     hot = runs._replace(temperatures=np.full((1, 4), 11_000.0))
-    assert np.isnan(stored_error(lowest, hot, "exact"))
+    assert np.isnan(stored_error(lowest, hot, "exact", 10))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from ase import Atoms
@@ -68,6 +70,22 @@ def test_phases_by_hand() -> None:
     assert measured["phase_order_percent"].value == pytest.approx(200 / 3)
     assert measured["epsilon"].value == pytest.approx(0.0, abs=1e-6)
     assert measured["delta"].value == pytest.approx(0.0, abs=1e-6)
+
+
+def test_phases_of_equal_energy_have_the_baseline_that_the_card_states() -> None:
+    equal = tuple(
+        curve.model_copy(update={"reference": {"PBE": curve.reference["PBE"].model_copy(update={"e0_per_atom": 0.0})}})
+        for curve in DATA.table.curves
+    )
+    data = replace(DATA, table=DATA.table.model_copy(update={"curves": equal}))
+    answers = energies(0.0, -0.004, 0.05)
+    with pytest.raises(ValueError, match=r"phase_energy_mae: the baseline is 0: state one under \[baselines\]"):
+        metrics(answers, data=data)
+    stated = {"PBE": {"phase_energy_mae": 20.0}}
+    measured = metrics(answers, data=replace(data, card=DATA.card.model_copy(update={"baselines": stated})))
+    assert measured["phase_energy_mae"].value == pytest.approx((4 + 50) / 2, rel=1e-6)
+    assert measured["phase_energy_mae"].baseline == 20.0
+    assert "phase_order_percent" not in measured
 
 
 def test_a_failed_phase_costs_the_order_and_the_lowest_one_all() -> None:

@@ -56,6 +56,19 @@ def test_an_explosion_between_two_stored_frames_is_seen() -> None:
     assert_charged(two_systems(Bonds(kick_at=15)), Cause.EXPLODED, 0.013)
 
 
+def test_a_hydrogen_that_left_before_an_explosion_that_is_not_seen_is_a_share_of_the_whole_run() -> None:
+    molecules, parameters = diatomics(4), PARAMETERS.model_copy(update={"store_every": 4})
+    molecules.numbers[:] = [6, 1] * 4
+    dataset = dataset_of([molecules], [[{"measure": "hydrogen_drift", "bonds": [(0, 1)]}]])
+    seen = KIND.observe(dataset.structures, parameters, Bonds(kick_at=25), Watch(time.monotonic))
+    positions = seen.arrays["positions"].copy()
+    positions[3:, 1] += 4.0
+    result = KIND.measure(Observation({**seen.arrays, "positions": positions}), dataset, parameters, None)
+    assert result.items.cause.tolist() == [Cause.UNSTABLE, Cause.UNSTABLE]
+    assert np.isfinite(seen.arrays["potential"][0]).sum() == 6
+    assert result.items.columns["stored_error"].tolist() == pytest.approx([1.0, 70.0])
+
+
 def test_an_atom_that_leaves_all_others_is_seen_in_the_next_stored_frame() -> None:
     parameters = PARAMETERS.model_copy(update={"steps": 1000, "store_every": 100})
     result = two_systems(Bonds(loose=True), parameters)
