@@ -2,7 +2,8 @@
 
 Another BLAS or another order of sums changes the last digits. So a relative difference of 10⁻⁹ is allowed, and an
 absolute one of 10⁻¹² in any unit for numbers that should be zero. The numbers of the items table are compared, not its
-hash. Sentences are not compared, because a later version of the judge may word them differently.
+hash. Sentences are not compared, because a later version of the judge may word them differently. The keys prove that
+the parameters are the same, which an older version did not state.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from tasks.metrics.measurement import Items, ItemTerms
 from tasks.structures.frames import Float
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
-NOT_COMPARED = frozenset({"measured", "signature", "items_sha256", "sentence", "notes", "provenance.measured_with"})
+NOT_COMPARED = frozenset(
+    {"measured", "signature", "items_sha256", "sentence", "notes", "provenance.measured_with", "provenance.parameters"}
+)
 
 
 class NumberComparison(NamedTuple):

@@ -23,7 +23,7 @@ from judge.records.probe_secret import known_secret
 from judge.records.published_submissions import record_path, why_misnamed
 from judge.records.records import End, Result
 from judge.records.removals import removed_keys
-from judge.records.results import load_results, read_record
+from judge.records.results import asked_by, load_results, read_record
 from judge.records.signing import BadSignature, check_signature
 from sandbox.verdict import JudgeFault
 from submissions.records import Submission
@@ -117,7 +117,8 @@ def check_submission(context: VerificationContext, id: str) -> SubmissionCheck:
     try:
         submission = read_record(context.store, record_path(id), Submission)
         rounds = read_decisions(context.store, id, context.trusted).rounds
-        results = [r for r in load_results(context.store, [id], context.current, rounds=rounds) if r.task in tasks]
+        counting = load_results(context.store, [id], context.current, rounds=rounds, is_asked=asked_by(context.suite))
+        results = [result for result in counting if result.task in tasks]
         histories = read_histories(context.store, [id])
     except StoreError as error:
         return SubmissionCheck(id, 0, (Defect(id, error.remedy),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 
 from judge.evaluation.plan import Unit
+from judge.records.content_keys import parameters_hash
 from judge.records.records import End, Origin, Provenance
 from judge.version import judge_commit, judge_version
 from sandbox.driver import Driver
@@ -50,6 +51,7 @@ def provenance(unit: Unit, end: End) -> Provenance:
         observe_version=unit.kind.observe_version,
         measure_version=unit.kind.measure_version,
         limits={name: float(value) for name, value in unit.limits.model_dump().items()},
+        parameters=parameters_hash(unit.parameters),
         seeds=seeds_of(unit.parameters),
         dispersion=f"DFT-D3({d3.functional}, {d3.damping})" if d3 else "",
         resumed=end.resumed,

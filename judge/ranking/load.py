@@ -12,7 +12,7 @@ from judge.ranking.leaderboard import Leaderboard
 from judge.records.decisions import Decisions, read_decisions
 from judge.records.items_file import items_path, unpack_items
 from judge.records.records import Result
-from judge.records.results import load_results, read_record
+from judge.records.results import asked_by, load_results, read_record
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
 from tasks.metrics.measurement import Items
@@ -40,7 +40,7 @@ def read_board(
         derived: values of the store's results, likewise.
     """
     with long_lived():
-        submissions, results, decisions_by_id = _read(store, on_problem, current, trusted)
+        submissions, results, decisions_by_id = _read(store, asked_by(suite), on_problem, current, trusted)
         board = build_leaderboard(
             suite,
             submissions,
@@ -58,6 +58,7 @@ def read_board(
 
 def _read(
     store: Store,
+    is_asked: Callable[[Result], bool],
     on_problem: Callable[[str], None],
     current: Container[str] | None,
     trusted: Collection[str] | None,
@@ -75,7 +76,7 @@ def _read(
         try:
             submission = read_record(store, key, Submission)
             decisions = read_decisions(store, submission.id, trusted)
-            loaded = load_results(store, [submission.id], current, rounds=decisions.rounds)
+            loaded = load_results(store, [submission.id], current, rounds=decisions.rounds, is_asked=is_asked)
         except StoreError as error:
             on_problem(error.remedy)
             continue

@@ -133,6 +133,11 @@ def result_keys(
     return OpenHash(fields, "observation")
 
 
+def parameters_hash(parameters: Parameters) -> str:
+    """The hash of the parameters of a task, without those at their defaults."""
+    return hash_of(parameters.model_dump(mode="json", exclude_defaults=True))
+
+
 def training_key(asked: str, training: Training, labels_sha256: str, guest: str) -> str:
     """The key of one training and of the answers of its model: a hash of all that can change them.
 

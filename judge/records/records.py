@@ -110,6 +110,7 @@ class Provenance(Record):
     Args:
         origin: of the observation.
         measured_with: version and commit of the judge that measured.
+        parameters: `judge.records.content_keys.parameters_hash` of the task's; empty if it was not recorded.
         seeds: by name, of all random draws of the observation.
         resumed: as in the end.
     """
@@ -125,6 +126,7 @@ class Provenance(Record):
     observe_version: int
     measure_version: int
     limits: dict[str, float]
+    parameters: str = ""
     seeds: dict[str, int] = Field(default_factory=dict)
     dispersion: str = ""
     resumed: bool = False
@@ -155,6 +157,11 @@ def _result_3(fields: Fields) -> Fields:
     return {**fields, "schema_version": 3}
 
 
+def _result_4(fields: Fields) -> Fields:
+    """Version 4: the provenance has a hash of the task's parameters."""
+    return {**fields, "schema_version": 4}
+
+
 class Result(Record):
     """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard.
 
@@ -169,8 +176,8 @@ class Result(Record):
         signature: by the judge that measured; None if it had no key.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3}
-    schema_version: Literal[3] = 3
+    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3, 3: _result_4}
+    schema_version: Literal[4] = 4
     submission: str
     task: str
     kind: str

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from judge.records.attempts import read_histories, submission_of
+from judge.records.content_keys import parameters_hash
 from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
 from judge.records.records import End, Result
 from judge.records.result_selection import ResultFacts, select_counting
 from submissions.records import Record, Submission
 from submissions.store.interface import Readable, Store, StoreError
+from tasks.suites.suite import Suite
 
 R = TypeVar("R", bound=Record)
 
@@ -60,6 +62,7 @@ def load_results(
     of_all_suites: bool = False,
     trusted: Collection[str] | None = None,
     rounds: Rounds | None = None,
+    is_asked: Callable[[Result], bool] = lambda _: True,
 ) -> list[Result]:
     """One result for each submission and task: the one that counts, sorted by submission and task.
 
@@ -71,6 +74,7 @@ def load_results(
         of_all_suites: one result for each data set of a task name: two suites may have a task of the same name.
         trusted: public keys; one of them must have signed each event about rounds; None: any key may have.
         rounds: used in place of the rounds that the events state.
+        is_asked: false for results that are left out, see `asked_by`.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
@@ -79,10 +83,27 @@ def load_results(
     if rounds is None:
         rounds = rounds_that_count(read_all_decisions(store, submissions, trusted))
     keys = (key for submission in submissions for key in store.list(f"results/{submission}/") if key.endswith(".json"))
-    results = {key: read_record(store, key, Result) for key in keys}
+    results = {key: result for key in keys if is_asked(result := read_record(store, key, Result))}
     facts = (ResultFacts.from_result(key, result) for key, result in results.items())
     counting = select_counting(facts, histories, rounds, current, of_all_suites=of_all_suites)
     return [results[each.key] for each in counting]
+
+
+def asked_by(suite: Suite) -> Callable[[Result], bool]:
+    """Whether a result is of kind, data set and parameters of the task of its name, as far as it states them.
+
+    True for results of other tasks.
+    """
+    asked = {task.name: (task.kind, task.dataset, {"", parameters_hash(task.parameters)}) for task in suite.tasks}
+
+    def is_asked(result: Result) -> bool:
+        if result.task not in asked:
+            return True
+        kind, dataset, parameters = asked[result.task]
+        stated = result.provenance
+        return result.kind == kind and stated.dataset == dataset and stated.parameters in parameters
+
+    return is_asked
 
 
 def load_held(store: Store, submissions: Iterable[str]) -> list[HeldUnit]:

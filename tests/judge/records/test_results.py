@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ import pytest
 from judge.records.attempts import read_histories
 from judge.records.items_file import ItemsTable, items_path, result_path
 from judge.records.records import Claim, End, Result
-from judge.records.results import load_held, load_results, read_submissions
+from judge.records.results import asked_by, load_held, load_results, read_submissions
 from sandbox.verdict import FaultCause, Verdict
 from submissions.records import utc_now
 from submissions.store.interface import StoreError
 from submissions.store.local import LocalStore
+from tasks.kinds.dynamics import DynamicsParameters
+from tasks.suites.suite import load_suite
 from tests.world.world import World
 
 
@@ -155,3 +158,26 @@ def test_two_suites_with_a_task_of_one_name_are_shown_apart(world: World) -> Non
     assert "failure cost" in close
     assert "copper" not in close.replace(submission.id, "")
     assert world.run("show", submission.id, "--task", "tin")[0] == 2
+
+
+def test_results_of_other_parameters_or_another_data_set_are_not_those_of_a_suite(world: World) -> None:
+    """Two suites may have tasks of one name, and a new version of a suite may ask otherwise."""
+    submission = world.submit("emt")
+    world.evaluate()
+    suite = load_suite(world.settings.suite)
+
+    def counting(**changed: object) -> list[str]:
+        tasks = tuple(replace(task, **changed) if task.name == "copper" else task for task in suite.tasks)
+        is_asked = asked_by(replace(suite, tasks=tasks))
+        return [result.task for result in load_results(world.store, [submission.id], is_asked=is_asked)]
+
+    others = DynamicsParameters(steps=10, store_every=5)
+    assert counting() == ["copper", "nickel"]
+    assert counting(title="Another title", time_limit_s=1.0) == ["copper", "nickel"]
+    assert counting(dataset="nickel@1") == ["nickel"]
+    assert counting(parameters=others) == ["nickel"]
+    key = next(key for key in world.store.list("results/") if "/copper/" in key and key.endswith(".json"))
+    before = Result.read(world.store.get(key))
+    unstated = before.model_copy(update={"provenance": before.provenance.model_copy(update={"parameters": ""})})
+    world.store.put(key, unstated.model_dump_json().encode())
+    assert counting(parameters=others) == ["copper", "nickel"]
