@@ -106,8 +106,21 @@ def _names(task: Task, dataset: DataSet) -> Iterator[str]:
         yield dataset.card.title
 
 
+_UNITS = {
+    "ev_per_atom": "eV/atom",
+    "per_ps": "ps⁻¹",
+    "fmax": "eV/Å",
+    "bar": "bar",
+    "fs": "fs",
+    "k": "K",
+    "s": "s",
+    "thz": "THz",
+}
+"""By the end of a parameter's name."""
+
+
 class TaskParameter(NamedTuple):
-    """A parameter of a task, by its name in the suite; `value` as text."""
+    """A parameter of a task, by its name in the suite; `value` as text, with its unit if the name has one."""
 
     name: str
     value: str
@@ -126,7 +139,8 @@ def _flat(stated: dict[str, Any], before: str) -> Iterator[TaskParameter]:
         if isinstance(value, dict):
             yield from _flat(value, f"{path}, ")
         elif value not in (None, ""):
-            yield TaskParameter(path, _text(value))
+            unit = next((unit for end, unit in _UNITS.items() if name == end or name.endswith(f"_{end}")), "")
+            yield TaskParameter(path, f"{_text(value)} {unit}".rstrip())
 
 
 def _text(value: Any) -> str:

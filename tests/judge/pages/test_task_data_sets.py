@@ -6,7 +6,7 @@ import re
 import statistics
 from dataclasses import replace
 
-from judge.pages.tasks.task_card import DataSet, overlap, plain_name
+from judge.pages.tasks.task_card import DataSet, overlap, plain_name, task_parameters
 from judge.pages.tasks.task_pages import pages
 from judge.view.page_context import Frame
 from judge.view.sources import Sources
@@ -47,6 +47,16 @@ def test_hidden_sets_show_no_hash_no_seed_and_no_source_of_their_own() -> None:
     assert "declares The shelf on the left" in public.words
     for page in files.values():
         assert not re.search(rb"[0-9a-f]{64}", page)
+
+
+def test_parameters_have_the_units_of_their_names() -> None:
+    dynamics = task(
+        "liquid", "dynamics", "Molecules", steps=10, store_every=5, temperature_k=300.0, friction_per_ps=2.0
+    )
+    stated = {each.name: each.value for each in task_parameters(dynamics, hidden=False)}
+    assert (stated["temperature_k"], stated["timestep_fs"], stated["friction_per_ps"]) == ("300 K", "1 fs", "2 ps⁻¹")
+    assert (stated["minimise_fmax"], stated["explode_energy_ev_per_atom"]) == ("0.01 eV/Å", "10 eV/atom")
+    assert (stated["steps"], stated["pressure_bar"]) == ("10", "1.01325 bar")
 
 
 def test_declared_training_is_named_and_the_rest_is_not_known(three: Frame, read: dict[str, PageReader]) -> None:
