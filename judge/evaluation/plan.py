@@ -242,7 +242,6 @@ class TaskUnits:
         # A kind without labels times or integrates the model alone, even if its data set has labels.
         theory = testset.theories.get(label_set or "") if kind.traits.labelled else None
         correction = correction_of(theory, stated)
-        timed = kind.traits.times or isinstance(kind, Learning)  # a trainer gets further on better hardware
         keys_for = partial(
             observation_keys,
             contract=contract,
@@ -254,7 +253,7 @@ class TaskUnits:
             frames_sha256=testset.frames_sha256,
             limits=self._limits,
             failed_share=task.failed_share,
-            hardware=self.common.hardware if timed else "",
+            hardware=self.common.hardware if depends_on_hardware(kind) else "",
             round=round,
             secret=self.common.secret,
         )
@@ -272,6 +271,11 @@ class TaskUnits:
         )
         trainings = keys_for(parameters=Parameters(), dispersion=None)
         return _Alike(label_set, declared, correction, observations, results, trainings)
+
+
+def depends_on_hardware(kind: Kind) -> bool:
+    """Whether what is measured depends on the class of hardware: times, and trainings, which get further on better."""
+    return kind.traits.times or isinstance(kind, Learning)
 
 
 def _labelled(testset: TestSet, label_set: str | None) -> str | None:
