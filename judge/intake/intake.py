@@ -43,7 +43,6 @@ from judge.intake.reusable_layers import public_layers
 from judge.intake.status import write_statuses
 from judge.intake.summary import IntakeDecision, IntakeSummary
 from judge.intake.upload_bucket import Uploads, open_upload_bucket
-from judge.records.results import read_record
 from judge.workspace import Workspace
 from sandbox.events import Event, emit, plain
 from sandbox.rundir import is_something_left, make_run_dir
@@ -51,6 +50,7 @@ from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
 from submissions.requests import RequestDecision
 from submissions.settings import SETTINGS_FILE
+from submissions.store.read_record import read_record
 
 LOCK = "intake.lock"
 

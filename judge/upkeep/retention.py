@@ -24,10 +24,10 @@ from judge.records.model_file import model_path
 from judge.records.observation_file import observation_path
 from judge.records.record_cache import RecordCache, StoreFacts
 from judge.records.result_selection import ResultFacts
-from judge.records.results import read_record
 from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, remove_file, remover, with_status
 from judge.workspace import Workspace
 from submissions.store.interface import Stamped, Store
+from submissions.store.read_record import read_record
 from tasks.kinds.registry import KINDS
 
 DAY_S = 86400.0
