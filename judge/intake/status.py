@@ -16,7 +16,6 @@ from judge.data.datasets import is_there
 from judge.disclosure.author_view import task_states
 from judge.disclosure.redaction import public_sets
 from judge.intake.invitations import InvitationState, read_invitations
-from judge.intake.progress import SuiteProgress, suite_progress
 from judge.intake.retry_queue import read_delayed
 from judge.intake.status_bucket import file_names, write_status
 from judge.records.decisions import Decisions, EventKind, read_all_decisions, rounds_that_count
@@ -24,6 +23,7 @@ from judge.records.manifest import Manifest, newest_manifest
 from judge.records.record_cache import open_cache
 from judge.records.records import Result
 from judge.records.results import submission_ids
+from judge.records.suite_progress import SuiteProgress, suite_progress
 from judge.workspace import Workspace
 from sandbox.events import plain
 from sandbox.verdict import JudgeFault
