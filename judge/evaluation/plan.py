@@ -108,6 +108,11 @@ class Unit:
         """Whether its questions are asked in shards."""
         return any(part.shard for part in self.parts)
 
+    @property
+    def part_keys(self) -> tuple[str, ...]:
+        """The observation keys of its parts."""
+        return tuple(part.observation_key for part in self.parts)
+
     @cached_property
     def prefix(self) -> str:
         """The key prefix of its attempts."""

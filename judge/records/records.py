@@ -78,18 +78,24 @@ def _end_4(fields: Fields) -> Fields:
     return {**fields, "schema_version": 4}
 
 
+def _end_5(fields: Fields) -> Fields:
+    """Version 5: an end names the shards or trainings that it joins."""
+    return {**fields, "schema_version": 5}
+
+
 class End(Record):
     """`…/<n>/end.json`: the end of an attempt. Exactly one of `verdict` and `fault` is set.
 
     Args:
         model: sha256 of what a trainer left, see `judge.records.model_file`; None if nothing was trained.
+        parts: observation keys of the shards or trainings that are joined in it; empty for other units.
         resumed: whether the observation went on from where an interrupted one had come to.
         phase: the last phase that the attempt reached, see `sandbox.evidence.Phase`; empty if it is not known.
         culprit: the faulty resource of a fault, if other attempts may fail because of it: `gpu UUID` or `dataset NAME`.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _end_2, 2: _end_3, 3: _end_4}
-    schema_version: Literal[4] = 4
+    upgrades: ClassVar[Upgrades] = {1: _end_2, 2: _end_3, 3: _end_4, 4: _end_5}
+    schema_version: Literal[5] = 5
     owner: str
     ended: AwareDatetime
     verdict: Verdict | None = None
@@ -99,6 +105,7 @@ class End(Record):
     culprit: str = ""
     observation: str | None = None
     model: str | None = None
+    parts: tuple[str, ...] = ()
     peaks: Peaks | None = None
     resumed: bool = False
     origin: Origin = Origin()

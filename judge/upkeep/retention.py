@@ -70,7 +70,7 @@ class References:
         trajectories: observations of kinds that simulate.
         named: by any attempt or result.
         needed: by a result of the round that counts or of a later one, or by the newest pages of a suite.
-        unmeasured: of attempts that have no result, as trainings until they are joined.
+        unmeasured: of attempts that have no result; not of shards and trainings that were joined.
         published: files of submissions that a manifest names.
     """
 
@@ -102,14 +102,19 @@ def _references(facts: StoreFacts, rounds: Rounds, shown: frozenset[str], publis
         prefix: [attempt.end for attempt in history.attempts if attempt.end]
         for prefix, history in facts.histories.items()
     }
-    with_result = {unit_prefix(each.submission, each.task, each.observation_key) for each in facts.results}
+    measured = {unit_prefix(each.submission, each.task, each.observation_key) for each in facts.results}
     needed = [each for each in facts.results if each.key in shown or _may_count(each, facts.histories, rounds)]
     simulated = [each for each in facts.results if each.kind in KINDS and KINDS.traits(each.kind).first_run]
     of_ends = {end.observation for ended in ends.values() for end in ended}
-    unmeasured = {
-        history.end.observation
+    joined = {
+        unit_prefix(submission_of(prefix), prefix.split("/")[2], part)
         for prefix, history in facts.histories.items()
-        if history.end and prefix not in with_result
+        if history.end
+        for part in history.end.parts
+    }
+    used = measured | joined
+    unmeasured = {
+        history.end.observation for prefix, history in facts.histories.items() if history.end and prefix not in used
     }
     models = {model_path(end.model) for ended in ends.values() for end in ended if end.model}
     return References(
