@@ -47,6 +47,7 @@ class Circumstances:
         shard_structures: a task that asks about each structure once is cut into shards of at most so many structures;
             0: no task is cut.
         secret: of the store.
+        training_guest: version of the guest of trainings; empty for the present one.
     """
 
     guest: str
@@ -54,6 +55,7 @@ class Circumstances:
     hardware: str
     shard_structures: int = 0
     secret: bytes = field(default=b"", repr=False)
+    training_guest: str = ""
 
 
 @dataclass(frozen=True)
@@ -227,12 +229,12 @@ class TaskUnits:
     def _of_trainings(self, unit: Unit, keys: OpenHash, trainings: Sequence[Training]) -> Unit:
         """`unit` with a part for each of `trainings`. Labels are learned as they are: nothing is added to answers."""
         bare = replace(unit, correction=NOTHING_ADDED)
-        asked = keys.hash_for(unit.submission.image.id)
+        asked, guest = keys.hash_for(unit.submission.image.id), self.common.training_guest or training_guest_version()
         parts = tuple(
             replace(
                 bare,
                 training=training,
-                observation_key=training_key(asked, training, self.testset.labels_sha256, training_guest_version()),
+                observation_key=training_key(asked, training, self.testset.labels_sha256, guest),
             )
             for training in trainings
         )

@@ -42,6 +42,7 @@ class Origin(Record):
         gpu_driver: version of the GPU's driver.
         hardware: class within which timings are compared.
         device: that the calculator was asked to run on.
+        training_guest: version of the guest of trainings; empty if it was not recorded.
         selftest: key in the store of the last selftest of this host and engine; empty if there was none.
     """
 
@@ -53,6 +54,7 @@ class Origin(Record):
     hardware: str = ""
     device: str = ""
     guest: str = ""
+    training_guest: str = ""
     judge_version: str = ""
     judge_commit: str = ""
     selftest: str = ""
@@ -79,7 +81,7 @@ def _end_4(fields: Fields) -> Fields:
 
 
 def _end_5(fields: Fields) -> Fields:
-    """Version 5: an end names the shards or trainings that it joins."""
+    """Version 5: an end names the shards or trainings that it joins; the origin names the guest of trainings."""
     return {**fields, "schema_version": 5}
 
 
@@ -169,6 +171,11 @@ def _result_4(fields: Fields) -> Fields:
     return {**fields, "schema_version": 4}
 
 
+def _result_5(fields: Fields) -> Fields:
+    """Version 5: the origin names the guest of trainings."""
+    return {**fields, "schema_version": 5}
+
+
 class Result(Record):
     """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard.
 
@@ -183,8 +190,8 @@ class Result(Record):
         signature: by the judge that measured; None if it had no key.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3, 3: _result_4}
-    schema_version: Literal[4] = 4
+    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3, 3: _result_4, 4: _result_5}
+    schema_version: Literal[5] = 5
     submission: str
     task: str
     kind: str

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from judge.audit.kept_models import REMOVED
+from judge.evaluation import plan
 from judge.records.attempts import read_histories
 from judge.records.model_file import model_path, read_model, store_model
 from judge.records.records import End
@@ -29,6 +30,14 @@ def learned() -> Iterator[LearningWorld]:
 
 
 def test_what_was_learned_is_verified_without_training(learned: LearningWorld) -> None:
+    status, answer = learned.run_json_here("verify", "--all")
+    assert status == 0, answer
+
+
+def test_what_was_learned_holds_after_the_guest_of_trainings_was_replaced(
+    learned: LearningWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "training_guest_version", lambda: "0123456789abcdef")
     status, answer = learned.run_json_here("verify", "--all")
     assert status == 0, answer
 
