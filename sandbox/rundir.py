@@ -76,9 +76,7 @@ class RunDir:
                 folder.mkdir(mode=0o700, exist_ok=True)
             weakref.finalize(self, _leave, self.root, self.token, self._hold_lock())
         except OSError as error:
-            raise JudgeFault(
-                FaultCause.DISK, f"cannot write to the run directory {self.root} ({error.strerror}): set run_dir"
-            ) from error
+            raise run_dir_fault(self.root, error) from error
         longest = len(os.fsencode(self._sessions / _session_name() / SOCKET_NAME))
         if longest > MAX_SOCKET_PATH:
             raise JudgeFault(
@@ -147,8 +145,20 @@ class RunDir:
 
 
 def is_something_left(root: Path) -> bool:
-    """Whether a dead judge left a session in the run directory `root`; its container may still run."""
-    return bool(_left_sessions(root))
+    """Whether a dead judge left a session in the run directory `root`; its container may still run.
+
+    Raises:
+        JudgeFault: the directory is another user's.
+    """
+    try:
+        return bool(_left_sessions(root))
+    except PermissionError as error:
+        raise run_dir_fault(root, error) from error
+
+
+def run_dir_fault(root: Path, error: OSError) -> JudgeFault:
+    """The fault of a run directory that this user cannot use."""
+    return JudgeFault(FaultCause.DISK, f"cannot write to the run directory {root} ({error.strerror}): set run_dir")
 
 
 def _session_name() -> str:

@@ -18,12 +18,15 @@ from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.records.model_file import model_path, read_model
 from judge.records.observation_file import read_observation
 from judge.records.records import End
+from judge.records.removals import was_removed
 from judge.workspace import Workspace
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.progress import Reporter
 from submissions.records import Record
 from tasks.datasets.dataset import load_dataset
 from tasks.learning.training import Training, training_frames
+
+REMOVED = "Its answers were removed by the retention policy, so its model cannot be compared with them."
 
 
 class KeptTraining(Record):
@@ -33,9 +36,9 @@ class KeptTraining(Record):
         verdict: None if it has no end yet.
         model: sha256 of the model; empty if it left none.
         is_kept: whether the model is still in the store.
-        answered: whether its model answered.
+        answered: whether its model answered, and the answers are in the store.
         largest_change: of energies [eV] and forces [eV/Å], asked again; None if it was not asked, or gave no answer.
-        sentence: of the training, or why its model gave no answer when asked again.
+        sentence: of the training, or why its model gave no answer when asked again, or was not asked.
     """
 
     submission: str
@@ -68,15 +71,17 @@ def kept_trainings(
         if training is None:
             continue
         model = (end.model or "") if end else ""
+        observation = end.observation if end else None
+        is_removed = observation is not None and was_removed(work.store, observation)
         found = KeptTraining(
             submission=planned.unit.submission.id,
             task=planned.unit.task.name,
             training=training.name,
             verdict=end.verdict if end else None,
-            sentence=end.sentence if end else "",
+            sentence=REMOVED if is_removed else end.sentence if end else "",
             model=model,
             is_kept=bool(model) and work.store.exists(model_path(model)),
-            answered=end is not None and end.observation is not None,
+            answered=observation is not None and not is_removed,
         )
         if machine is not None and end is not None and found.answered and found.is_kept:
             found = found.model_copy(update=_asked_again(workspace, work, planned, training, end, machine))

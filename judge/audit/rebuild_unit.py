@@ -1,6 +1,6 @@
 """Rebuilds the unit of a stored result from submission, task and data set.
 
-Guest, limits and machine are taken from the result. Both keys of the unit must equal the stored ones: this proves that
+Guests, limits and machine are taken from the result. Both keys of the unit must equal the stored ones: this proves that
 everything they hash is unchanged since the result was judged.
 """
 
@@ -39,7 +39,7 @@ def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, t
     except ValidationError:
         raise NotDerivable(f"its limits are not valid: judge rejudge {result.submission}") from None
     origin = result.provenance.origin
-    common = Circumstances(origin.guest, limits, origin.hardware, secret=secret)
+    common = Circumstances(origin.guest, limits, origin.hardware, secret=secret, training_guest=origin.training_guest)
     unit = TaskUnits(task, kind, testset, common).unit(submission, result.round)
     for name, stored, key in (
         ("observation", result.observation_key, unit.observation_key),
@@ -47,7 +47,7 @@ def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, t
     ):
         if stored != key:
             raise NotDerivable(
-                f"its {name} key does not follow from submission, suite, data set, and its own limits and guest: one "
+                f"its {name} key does not follow from submission, suite, data set, and its own limits and guests: one "
                 "of these was changed since: restore it, or judge evaluate"
             )
     return unit

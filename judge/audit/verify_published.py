@@ -22,11 +22,11 @@ from judge.records.manifest import (
 )
 from judge.records.published_submissions import record_path, unlike_published
 from judge.records.records import Result
-from judge.records.results import read_record
 from judge.records.signing import BadSignature, check_signature
 from scoring import ScoringError
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
+from submissions.store.read_record import read_record
 from tasks.suites.suite import Suite
 
 REPUBLISH = "judge site publish --anew writes them again"

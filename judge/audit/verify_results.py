@@ -23,11 +23,12 @@ from judge.records.probe_secret import known_secret
 from judge.records.published_submissions import record_path, why_misnamed
 from judge.records.records import End, Result
 from judge.records.removals import removed_keys
-from judge.records.results import asked_by, load_results, read_record
+from judge.records.results import asked_by, load_results
 from judge.records.signing import BadSignature, check_signature
 from sandbox.verdict import JudgeFault
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
+from submissions.store.read_record import read_record
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset
 from tasks.suites.suite import Suite, Task
 from tasks.timing.judged_frames import has_energies_of, judged_observations

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from judge.data.datasets import is_there
 from judge.data.testset import read_testset
-from judge.evaluation.plan import Circumstances, Step, make_plan
+from judge.evaluation.plan import Circumstances, Step, depends_on_hardware, make_plan
 from judge.evaluation.work_plan import make_units
 from judge.records.attempts import read_histories
 from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
@@ -16,6 +16,7 @@ from judge.records.probe_secret import known_secret
 from judge.records.results import read_submissions
 from judge.workspace import Workspace
 from sandbox.guest_archive import guest_version
+from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite
 
 
@@ -23,8 +24,8 @@ def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = 
     """Keys of the results in the store that fit the present data sets, versions and limits.
 
     `load_results` prefers them. Else the newest result would count, which is wrong after a label was changed and
-    changed back. Timings are current on whichever machine they were taken; if there are several, the newest counts.
-    Tasks whose data sets are missing have no current results.
+    changed back. Timings and trainings are current on whichever machine they ran; if there are several, the newest
+    counts. Tasks whose data sets are missing have no current results.
 
     Args:
         rounds: used in place of the rounds that count.
@@ -42,9 +43,9 @@ def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = 
     if rounds is None:
         rounds = rounds_that_count(read_all_decisions(store, [s.id for s in submissions], workspace.trusted))
     units = make_units(submissions, tasks, testsets, common, rounds)
-    timings = [task for task in tasks if task.traits.times]
+    by_hardware = [task for task in tasks if depends_on_hardware(KINDS[task.kind])]
     for other in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {common.hardware}):
-        units += make_units(submissions, timings, testsets, replace(common, hardware=other), rounds)
+        units += make_units(submissions, by_hardware, testsets, replace(common, hardware=other), rounds)
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(
         result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))

@@ -127,8 +127,17 @@ def store_selftest(store: Store, record: SelftestRecord) -> str:
     return key
 
 
-def last_selftest(store: Store, host: str, engine: str) -> tuple[str, SelftestRecord] | None:
-    """The newest selftest of that host and engine, with its key in `store`; None if there is none."""
+def last_selftest(
+    store: Store, host: str, engine: str, now: datetime | None = None
+) -> tuple[str, SelftestRecord] | None:
+    """The newest selftest of that host and engine, with its key in `store`; None if there is none.
+
+    One that passed while the host's clock was ahead is the newest only if there is no other.
+
+    Args:
+        now: None for the present time.
+    """
+    present = now or utc_now()
     records = []
     for key in store.list(_folder(host)):
         try:
@@ -137,7 +146,16 @@ def last_selftest(store: Store, host: str, engine: str) -> tuple[str, SelftestRe
             continue
         if (record.host, record.engine) == (host, engine):
             records.append((key, record))
-    return max(records, key=lambda entry: entry[1].started, default=None)
+
+    def order(entry: tuple[str, SelftestRecord]) -> tuple[bool, datetime]:
+        record = entry[1]
+        return not (_passed(record) and _is_ahead(record, present)), record.started
+
+    return max(records, key=order, default=None)
+
+
+def _is_ahead(record: SelftestRecord, now: datetime) -> bool:
+    return record.started > now + CLOCKS_APART
 
 
 def unproven(
@@ -188,12 +206,13 @@ def _doubt(
     Args:
         named: key of the selftest that the results name; empty for none.
     """
-    newest = last_selftest(store, *place) if place.engine else None
+    newest = last_selftest(store, *place, now) if place.engine else None
     if newest is None:
         return "no selftest: run judge selftest there"
     key, record = newest
     if not _passed(record):
-        return f"its selftest failed ({_what_failed(record)}; {key}): correct it, and run judge selftest again"
+        first = "set the clock, delete this record of the future, " if _is_ahead(record, now) else ""
+        return f"its selftest failed ({_what_failed(record)}; {key}): {first}correct it, and run judge selftest again"
     if not _is_whole(record):
         return f"its selftest did not try all attacks ({key}): run judge selftest again"
     then = _read(store, named) if named else record
@@ -201,9 +220,9 @@ def _doubt(
         return f"the selftest before the judging ({named}) is gone: restore it, or judge rejudge what names it"
     if not _passed(then):
         return f"the selftest before the judging failed ({_what_failed(then)}; {named}): judge rejudge what names it"
+    if _is_ahead(record, now):
+        return f"its selftest is of the future ({key}): set the clock, and run judge selftest again"
     age = now - record.started
-    if not timedelta(0) <= age + CLOCKS_APART:
-        return f"its selftest is of the future ({key}): set the clock"
     if age <= max_age or _was_proven(store, place, max_age, named, measured):
         return ""
     return f"its selftest is {age.days} days old, {max_age.days} are allowed: run judge selftest again"

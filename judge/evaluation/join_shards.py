@@ -39,7 +39,7 @@ def observe_joined(unit: Unit, place: UnitStorage, attempt: ClaimedAttempt) -> E
     """
     ends = decisive_ends(unit, place.store)
     assert ends is not None, unit.name
-    end = ends[0].model_copy(update={"owner": attempt.process, "ended": utc_now()})
+    end = ends[0].model_copy(update={"owner": attempt.process, "ended": utc_now(), "parts": unit.part_keys})
     if end.verdict is Verdict.OK:
         digest = store_observation(place.store, _joined(unit, place, ends))
         emit(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)

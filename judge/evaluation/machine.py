@@ -118,8 +118,8 @@ class Machine:
 
     def clear(self) -> None:
         """Removes what a dead judge of this host left, even if there is nothing more to observe."""
-        if self.run_dir is not None and is_something_left(self.run_dir):
-            with suppress(JudgeFault):  # the first observation reports that there is no engine
+        with suppress(JudgeFault):  # the first observation reports that there is no engine or no run directory
+            if self.run_dir is not None and is_something_left(self.run_dir):
                 self.sandbox()
 
     def look_at_engine(self) -> None:

@@ -47,6 +47,7 @@ class Circumstances:
         shard_structures: a task that asks about each structure once is cut into shards of at most so many structures;
             0: no task is cut.
         secret: of the store.
+        training_guest: version of the guest of trainings; empty for the present one.
     """
 
     guest: str
@@ -54,6 +55,7 @@ class Circumstances:
     hardware: str
     shard_structures: int = 0
     secret: bytes = field(default=b"", repr=False)
+    training_guest: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,11 @@ class Unit:
     def is_cut(self) -> bool:
         """Whether its questions are asked in shards."""
         return any(part.shard for part in self.parts)
+
+    @property
+    def part_keys(self) -> tuple[str, ...]:
+        """The observation keys of its parts."""
+        return tuple(part.observation_key for part in self.parts)
 
     @cached_property
     def prefix(self) -> str:
@@ -222,12 +229,12 @@ class TaskUnits:
     def _of_trainings(self, unit: Unit, keys: OpenHash, trainings: Sequence[Training]) -> Unit:
         """`unit` with a part for each of `trainings`. Labels are learned as they are: nothing is added to answers."""
         bare = replace(unit, correction=NOTHING_ADDED)
-        asked = keys.hash_for(unit.submission.image.id)
+        asked, guest = keys.hash_for(unit.submission.image.id), self.common.training_guest or training_guest_version()
         parts = tuple(
             replace(
                 bare,
                 training=training,
-                observation_key=training_key(asked, training, self.testset.labels_sha256, training_guest_version()),
+                observation_key=training_key(asked, training, self.testset.labels_sha256, guest),
             )
             for training in trainings
         )
@@ -242,7 +249,6 @@ class TaskUnits:
         # A kind without labels times or integrates the model alone, even if its data set has labels.
         theory = testset.theories.get(label_set or "") if kind.traits.labelled else None
         correction = correction_of(theory, stated)
-        timed = kind.traits.times or isinstance(kind, Learning)  # a trainer gets further on better hardware
         keys_for = partial(
             observation_keys,
             contract=contract,
@@ -254,7 +260,7 @@ class TaskUnits:
             frames_sha256=testset.frames_sha256,
             limits=self._limits,
             failed_share=task.failed_share,
-            hardware=self.common.hardware if timed else "",
+            hardware=self.common.hardware if depends_on_hardware(kind) else "",
             round=round,
             secret=self.common.secret,
         )
@@ -272,6 +278,11 @@ class TaskUnits:
         )
         trainings = keys_for(parameters=Parameters(), dispersion=None)
         return _Alike(label_set, declared, correction, observations, results, trainings)
+
+
+def depends_on_hardware(kind: Kind) -> bool:
+    """Whether what is measured depends on the class of hardware: times, and trainings, which get further on better."""
+    return kind.traits.times or isinstance(kind, Learning)
 
 
 def _labelled(testset: TestSet, label_set: str | None) -> str | None:

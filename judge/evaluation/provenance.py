@@ -10,7 +10,7 @@ from judge.records.records import End, Origin, Provenance
 from judge.version import judge_commit, judge_version
 from sandbox.driver import Driver
 from sandbox.drivers.gpu import gpu_driver_version
-from sandbox.guest_archive import guest_version
+from sandbox.guest_archive import guest_version, training_guest_version
 from tasks.kind import Parameters
 
 
@@ -30,6 +30,7 @@ def origin(driver: Driver, hardware: str, gpu: str | None, selftest: str) -> Ori
         hardware=hardware,
         device="cuda" if gpu else "cpu",
         guest=guest_version(),
+        training_guest=training_guest_version(),
         judge_version=judge_version(),
         judge_commit=judge_commit(),
         selftest=selftest,

@@ -19,12 +19,13 @@ from judge.records.attempts import read_histories
 from judge.records.decisions import EventKind, RoundRecord, Rounds, SubmissionTask, read_decisions, record_event
 from judge.records.items_file import result_path
 from judge.records.records import Result
-from judge.records.results import load_results, read_record
+from judge.records.results import load_results
 from judge.workspace import Workspace
 from sandbox.verdict import Verdict
 from submissions.progress import Reporter
 from submissions.records import Record
 from submissions.store.interface import Store
+from submissions.store.read_record import read_record
 
 
 class MetricChange(Record):

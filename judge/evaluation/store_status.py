@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from judge.records.attempts import DeathWatch, History, Life
+from judge.records.attempts import DeathWatch, History, Life, unit_prefix
+from judge.records.decisions import Decisions, rounds_that_count
 from judge.records.record_cache import SubmissionFacts
+from judge.records.suite_progress import suite_progress
 from submissions.records import Record
 from tasks.suites.suite import Suite
 
@@ -33,7 +35,7 @@ class RunningUnit(Record):
 
 
 class HeldTask(Record):
-    """A unit that waits for a person, and why."""
+    """A task without a result that waits for a person, and why."""
 
     submission: str
     task: str
@@ -45,9 +47,9 @@ class StoreStatus(Record):
 
     Args:
         n_units: submissions × tasks.
-        n_judged: of them, those with a result.
-        per_hour: units that ended in the last hour, or since the first of them, as a rate [1/h]; 0 if there was none.
-        left_s: expected time until all are judged, at this rate [s]; None if nothing ended in the last hour.
+        n_judged: of them, those with a result that counts, also one of earlier versions or limits.
+        per_hour: of them, those that ended in the last hour, or since the first of them, as a rate [1/h]; 0 for none.
+        left_s: expected time until all are judged or held, at this rate [s]; None if none ended in the last hour.
     """
 
     suite: str
@@ -61,37 +63,40 @@ class StoreStatus(Record):
 
 
 def status_of(
-    suite: Suite, facts: Mapping[str, SubmissionFacts], removed: Collection[str], watch: DeathWatch, now: datetime
+    suite: Suite,
+    facts: Mapping[str, SubmissionFacts],
+    decisions: Mapping[str, Decisions],
+    watch: DeathWatch,
+    now: datetime,
 ) -> StoreStatus:
     """The state of `suite`.
 
     Args:
         facts: of all submissions.
-        removed: submissions that are not judged.
+        decisions: about them. Submissions that are out of the ranking are not judged.
         watch: the same at each call, so that it sees signs of life change.
     """
-    tasks = {task.name for task in suite.tasks}
-    kept = {id: each for id, each in facts.items() if id not in removed}
-    judged = {(id, result.task) for id, each in kept.items() for result in each.results if result.task in tasks}
+    datasets, rounds = {task.name: task.dataset for task in suite.tasks}, rounds_that_count(decisions)
+    kept = {id: each for id, each in facts.items() if not decisions[id].removal}
+    progress = {id: suite_progress(each, datasets, rounds) for id, each in kept.items()}
     histories = [(prefix, history) for each in kept.values() for prefix, history in each.histories.items()]
-    of_suite = [(prefix, history) for prefix, history in histories if _task_of(prefix) in tasks]
-    n_units = len(kept) * len(tasks)
-    held = tuple(
-        HeldTask(submission=_submission_of(prefix), task=_task_of(prefix), sentence=history.held.sentence)
+    of_suite = [(prefix, history) for prefix, history in histories if _task_of(prefix) in datasets]
+    held = {  # one of each task: several of its shards may be held
+        (id, task): HeldTask(submission=id, task=task, sentence=history.held.sentence)
         for prefix, history in of_suite
-        if history.held
-    )
-    per_hour = _rate([history for _, history in of_suite], now)
-    left = n_units - len(judged) - len(held)
+        if history.held and (task := _task_of(prefix)) in progress[id := _submission_of(prefix)].held
+    }
+    per_hour = _rate([end for id, each in kept.items() for end in _judged_ends(each, progress[id].done)], now)
+    left = sum(len(each.pending) for each in progress.values())
     return StoreStatus(
         suite=suite.name,
         n_submissions=len(kept),
-        n_units=n_units,
-        n_judged=len(judged),
+        n_units=len(kept) * len(datasets),
+        n_judged=sum(len(each.done) for each in progress.values()),
         running=tuple(_running(of_suite, watch)),
-        held=held,
+        held=tuple(held.values()),
         per_hour=per_hour,
-        left_s=0.0 if left <= 0 else (left / per_hour * 3600.0 if per_hour else None),
+        left_s=0.0 if left == 0 else (left / per_hour * 3600.0 if per_hour else None),
     )
 
 
@@ -112,9 +117,17 @@ def _running(histories: Sequence[tuple[str, History]], watch: DeathWatch) -> lis
     return sorted(running, key=lambda unit: (unit.host, unit.since, unit.submission, unit.task))
 
 
-def _rate(histories: Sequence[History], now: datetime) -> float:
+def _judged_ends(facts: SubmissionFacts, done: Collection[str]) -> list[datetime]:
+    """When the units of these results ended; those of their shards and trainings are not among them."""
+    units = [
+        unit_prefix(each.submission, each.task, each.observation_key) for each in facts.results if each.key in done
+    ]
+    return [end.ended for unit in units if (end := facts.histories[unit].end) is not None]
+
+
+def _rate(ended: Sequence[datetime], now: datetime) -> float:
     since = now - timedelta(seconds=WINDOW_S)
-    ends = [end.ended for history in histories if (end := history.end) is not None and end.ended >= since]
+    ends = [end for end in ended if end >= since]
     if not ends:
         return 0.0
     # The first end begins the time that is counted, so it does not count itself; a single one counts over the hour.

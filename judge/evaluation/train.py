@@ -132,6 +132,7 @@ def join_trainings(unit: Unit, target: ExecutionTarget, place: UnitStorage, atte
         verdict=Verdict.OK,
         sentence="Completed.",
         observation=digest,
+        parts=unit.part_keys,
         origin=target.origin,
     )
     attempt.write_end(end)

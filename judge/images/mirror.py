@@ -25,7 +25,6 @@ from judge.images.credentials import login_for
 from judge.images.manifest import Blob
 from judge.images.reference import ImageReference, read_repository
 from judge.images.registry_client import RegistryClient, does_not_answer, login_refused, status_of
-from judge.records.results import read_record
 from judge.workspace import Workspace
 from sandbox.events import Event, emit
 from sandbox.image.layer_rewriting import RewrittenLayer
@@ -33,6 +32,7 @@ from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 from submissions.records import Fields, Record, Upgrades, utc_now
 from submissions.requests import Digest
 from submissions.store.interface import Store
+from submissions.store.read_record import read_record
 
 FOLDER = "layers/"
 TIMEOUT_S = 600.0  # a registry may copy a large layer to its place before it answers

@@ -43,14 +43,14 @@ from judge.intake.reusable_layers import public_layers
 from judge.intake.status import write_statuses
 from judge.intake.summary import IntakeDecision, IntakeSummary
 from judge.intake.upload_bucket import Uploads, open_upload_bucket
-from judge.records.results import read_record
 from judge.workspace import Workspace
 from sandbox.events import Event, emit, plain
-from sandbox.rundir import is_something_left, make_run_dir
+from sandbox.rundir import is_something_left, make_run_dir, run_dir_fault
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
 from submissions.requests import RequestDecision
 from submissions.settings import SETTINGS_FILE
+from submissions.store.read_record import read_record
 
 LOCK = "intake.lock"
 
@@ -64,7 +64,8 @@ def intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str] = ()) -
     Raises:
         UsageError: no upload bucket is set.
         ConfigError: no mirror is set, or the credentials for registries cannot be read.
-        JudgeFault: the upload bucket or the store does not answer. Earlier decisions are kept.
+        JudgeFault: the upload bucket or the store does not answer, or the run directory cannot be written. Earlier
+            decisions are kept.
     """
     settings = workspace.settings
     if not settings.upload_bucket:
@@ -255,10 +256,13 @@ def _alone(run_dir: Path) -> Iterator[bool]:
     """True if no other intake of this host is running; none starts meanwhile.
 
     Raises:
-        JudgeFault: the run directory belongs to another user.
+        JudgeFault: the run directory cannot be written, or belongs to another user.
     """
-    make_run_dir(run_dir)
-    handle = os.open(run_dir / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        make_run_dir(run_dir)
+        handle = os.open(run_dir / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise run_dir_fault(run_dir, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

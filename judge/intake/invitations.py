@@ -27,11 +27,11 @@ from pydantic import AwareDatetime, Field
 
 from judge.config import UsageError
 from judge.intake.expired_slots import expired_among
-from judge.records.results import read_record
 from sandbox.events import Event, emit, plain
 from submissions.records import Fields, Record, utc_now
 from submissions.requests import SLOT, Digest, Quota, RequestDecision, SlotId
 from submissions.store.interface import Store, StoreError
+from submissions.store.read_record import read_record
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 MAX_OPEN_REQUESTS = 10

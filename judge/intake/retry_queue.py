@@ -14,10 +14,10 @@ from typing import ClassVar, Literal
 
 from pydantic import AwareDatetime, Field
 
-from judge.records.results import read_record
 from submissions.records import Fields, Record
 from submissions.requests import Digest, RequestDecision, SlotId
 from submissions.store.interface import Store, StoreError
+from submissions.store.read_record import read_record
 
 COUNTED_AGAIN_AFTER = timedelta(hours=1)
 

@@ -15,10 +15,10 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from judge.intake.invitations import InvitationState
-from judge.records.results import read_record
 from submissions.records import Record, utc_now
 from submissions.requests import Digest
 from submissions.store.interface import Store
+from submissions.store.read_record import read_record
 
 FOLDER = "layers-public/"
 

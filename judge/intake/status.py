@@ -16,14 +16,14 @@ from judge.data.datasets import is_there
 from judge.disclosure.author_view import task_states
 from judge.disclosure.redaction import public_sets
 from judge.intake.invitations import InvitationState, read_invitations
-from judge.intake.progress import SuiteProgress, suite_progress
 from judge.intake.retry_queue import read_delayed
 from judge.intake.status_bucket import file_names, write_status
 from judge.records.decisions import Decisions, EventKind, read_all_decisions, rounds_that_count
 from judge.records.manifest import Manifest, newest_manifest
 from judge.records.record_cache import open_cache
 from judge.records.records import Result
-from judge.records.results import read_record, submission_ids
+from judge.records.results import submission_ids
+from judge.records.suite_progress import SuiteProgress, suite_progress
 from judge.workspace import Workspace
 from sandbox.events import plain
 from sandbox.verdict import JudgeFault
@@ -31,6 +31,7 @@ from submissions.preflight.log import read_log
 from submissions.records import Submission, utc_now
 from submissions.requests import InvitationStatus, RequestDecision, SubmissionProgress, log_name
 from submissions.store.interface import Store
+from submissions.store.read_record import read_record
 from tasks.suites.suite import Suite, SuiteError, load_suite
 
 _OUT = {EventKind.WITHDRAWN: "withdrawn", EventKind.DISQUALIFIED: "disqualified"}

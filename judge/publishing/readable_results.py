@@ -8,11 +8,12 @@ from functools import cache, partial
 from judge.evaluation.current_results import current_results
 from judge.records.decisions import read_decisions
 from judge.records.published_submissions import record_path
-from judge.records.results import load_results, read_record, submission_ids
+from judge.records.results import load_results, submission_ids
 from judge.records.store_snapshot import StoreSnapshot
 from judge.workspace import Workspace
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
+from submissions.store.read_record import read_record
 from tasks.suites.suite import Suite
 
 

@@ -12,9 +12,10 @@ from judge.ranking.leaderboard import Leaderboard
 from judge.records.decisions import Decisions, read_decisions
 from judge.records.items_file import items_path, unpack_items
 from judge.records.records import Result
-from judge.records.results import asked_by, load_results, read_record
+from judge.records.results import asked_by, load_results
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
+from submissions.store.read_record import read_record
 from tasks.metrics.measurement import Items
 from tasks.suites.suite import Suite
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.published_submissions import record_path
-from judge.records.results import read_record, submission_ids
+from judge.records.results import submission_ids
 from scoring import Node, Term, explain
 from scoring.lambench.answers import RelativeError
 from scoring.names import ERRORS, LAMBENCH, of_scheme
 from scoring.tree import Leaf
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
+from submissions.store.read_record import read_record
 from tasks.suites.suite import TRIVIAL, StatedReference
 
 COMPOSITION_ONLY = f"reference:{TRIVIAL}"

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from judge.records.attempts import submission_of
 from judge.records.manifest import Defect, ManifestChain, lost_files, manifest_path, sha256
-from judge.records.results import read_record, submission_ids
+from judge.records.results import submission_ids
 from submissions.preflight.log import log_path
 from submissions.records import Submission, submission_id
 from submissions.store.interface import Store, StoreError
+from submissions.store.read_record import read_record
 
 FOLDER = "submissions/"
 RECORD = "submission.json"

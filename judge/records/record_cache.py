@@ -23,10 +23,10 @@ from judge.records.attempts import History, histories_of
 from judge.records.cache_file import Cached, CacheFile
 from judge.records.records import Result
 from judge.records.result_selection import ResultFacts
-from judge.records.results import read_record
 from sandbox.verdict import Verdict
 from submissions.records import Submission
 from submissions.store.interface import Stamped, Store
+from submissions.store.read_record import read_record
 
 ROOMS = ("submissions", "attempts", "results")
 FEW = 2  # up to so many submissions, each has listings of its own: beyond, three listings serve all

@@ -42,6 +42,7 @@ class Origin(Record):
         gpu_driver: version of the GPU's driver.
         hardware: class within which timings are compared.
         device: that the calculator was asked to run on.
+        training_guest: version of the guest of trainings; empty if it was not recorded.
         selftest: key in the store of the last selftest of this host and engine; empty if there was none.
     """
 
@@ -53,6 +54,7 @@ class Origin(Record):
     hardware: str = ""
     device: str = ""
     guest: str = ""
+    training_guest: str = ""
     judge_version: str = ""
     judge_commit: str = ""
     selftest: str = ""
@@ -78,18 +80,24 @@ def _end_4(fields: Fields) -> Fields:
     return {**fields, "schema_version": 4}
 
 
+def _end_5(fields: Fields) -> Fields:
+    """Version 5: an end names the shards or trainings that it joins; the origin names the guest of trainings."""
+    return {**fields, "schema_version": 5}
+
+
 class End(Record):
     """`…/<n>/end.json`: the end of an attempt. Exactly one of `verdict` and `fault` is set.
 
     Args:
         model: sha256 of what a trainer left, see `judge.records.model_file`; None if nothing was trained.
+        parts: observation keys of the shards or trainings that are joined in it; empty for other units.
         resumed: whether the observation went on from where an interrupted one had come to.
         phase: the last phase that the attempt reached, see `sandbox.evidence.Phase`; empty if it is not known.
         culprit: the faulty resource of a fault, if other attempts may fail because of it: `gpu UUID` or `dataset NAME`.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _end_2, 2: _end_3, 3: _end_4}
-    schema_version: Literal[4] = 4
+    upgrades: ClassVar[Upgrades] = {1: _end_2, 2: _end_3, 3: _end_4, 4: _end_5}
+    schema_version: Literal[5] = 5
     owner: str
     ended: AwareDatetime
     verdict: Verdict | None = None
@@ -99,6 +107,7 @@ class End(Record):
     culprit: str = ""
     observation: str | None = None
     model: str | None = None
+    parts: tuple[str, ...] = ()
     peaks: Peaks | None = None
     resumed: bool = False
     origin: Origin = Origin()
@@ -162,6 +171,11 @@ def _result_4(fields: Fields) -> Fields:
     return {**fields, "schema_version": 4}
 
 
+def _result_5(fields: Fields) -> Fields:
+    """Version 5: the origin names the guest of trainings."""
+    return {**fields, "schema_version": 5}
+
+
 class Result(Record):
     """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard.
 
@@ -176,8 +190,8 @@ class Result(Record):
         signature: by the judge that measured; None if it had no key.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3, 3: _result_4}
-    schema_version: Literal[4] = 4
+    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3, 3: _result_4, 4: _result_5}
+    schema_version: Literal[5] = 5
     submission: str
     task: str
     kind: str

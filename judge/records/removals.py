@@ -13,11 +13,11 @@ from pydantic import AwareDatetime
 
 from judge.records.observation_file import observation_path
 from judge.records.records import Signature
-from judge.records.results import read_record
 from judge.records.signing import BadSignature, SigningKey, check_signature
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.records import Record, utc_now
 from submissions.store.interface import Store
+from submissions.store.read_record import read_record
 
 FOLDER = "removals/"
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from typing import NamedTuple, TypeVar
-
-from pydantic import ValidationError
+from typing import NamedTuple
 
 from judge.records.attempts import read_histories, submission_of
 from judge.records.content_keys import parameters_hash
 from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
 from judge.records.records import End, Result
 from judge.records.result_selection import ResultFacts, select_counting
-from submissions.records import Record, Submission
-from submissions.store.interface import Readable, Store, StoreError
+from submissions.records import Submission
+from submissions.store.interface import Store
+from submissions.store.read_record import read_record
 from tasks.suites.suite import Suite
-
-R = TypeVar("R", bound=Record)
 
 
 class HeldUnit(NamedTuple):
@@ -25,22 +22,6 @@ class HeldUnit(NamedTuple):
     submission: str
     task: str
     end: End
-
-
-def read_record(store: Readable, key: str, record: type[R]) -> R:
-    """The record under `key`.
-
-    Raises:
-        StoreError: it is gone or not valid; the message names key and field.
-    """
-    try:
-        return record.read(store.get(key))
-    except KeyError:
-        raise StoreError(f"store: {key} is gone: restore it") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"])) or "content"
-        raise StoreError(f"store: {key}: {field}: {first['msg']}: restore it, or delete it") from None
 
 
 def submission_ids(store: Store) -> list[str]:

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from judge.config import UsageError
 from judge.records.content_keys import hash_of
-from judge.records.results import read_record
 from submissions.records import Record
 from submissions.store.interface import Store
+from submissions.store.read_record import read_record
 from tasks.suites.suite import Suite, Task, load_suite
 
 

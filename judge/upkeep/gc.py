@@ -22,10 +22,10 @@ from judge.records.model_file import model_path
 from judge.records.observation_file import observation_path
 from judge.records.process_identity import is_surely_gone, process_exists
 from judge.records.records import Result
-from judge.records.results import read_record
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.store.interface import Store
 from submissions.store.local import LocalStore
+from submissions.store.read_record import read_record
 
 GRACE_S = 2.0  # a measurement writes items and result within milliseconds of each other
 HOUR_S = 3600.0

@@ -24,10 +24,10 @@ from judge.records.model_file import model_path
 from judge.records.observation_file import observation_path
 from judge.records.record_cache import RecordCache, StoreFacts
 from judge.records.result_selection import ResultFacts
-from judge.records.results import read_record
 from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, remove_file, remover, with_status
 from judge.workspace import Workspace
 from submissions.store.interface import Stamped, Store
+from submissions.store.read_record import read_record
 from tasks.kinds.registry import KINDS
 
 DAY_S = 86400.0
@@ -70,7 +70,7 @@ class References:
         trajectories: observations of kinds that simulate.
         named: by any attempt or result.
         needed: by a result of the round that counts or of a later one, or by the newest pages of a suite.
-        unmeasured: of attempts that have no result, as trainings until they are joined.
+        unmeasured: of attempts that have no result; not of shards and trainings that were joined.
         published: files of submissions that a manifest names.
     """
 
@@ -102,14 +102,19 @@ def _references(facts: StoreFacts, rounds: Rounds, shown: frozenset[str], publis
         prefix: [attempt.end for attempt in history.attempts if attempt.end]
         for prefix, history in facts.histories.items()
     }
-    with_result = {unit_prefix(each.submission, each.task, each.observation_key) for each in facts.results}
+    measured = {unit_prefix(each.submission, each.task, each.observation_key) for each in facts.results}
     needed = [each for each in facts.results if each.key in shown or _may_count(each, facts.histories, rounds)]
     simulated = [each for each in facts.results if each.kind in KINDS and KINDS.traits(each.kind).first_run]
     of_ends = {end.observation for ended in ends.values() for end in ended}
-    unmeasured = {
-        history.end.observation
+    joined = {
+        unit_prefix(submission_of(prefix), prefix.split("/")[2], part)
         for prefix, history in facts.histories.items()
-        if history.end and prefix not in with_result
+        if history.end
+        for part in history.end.parts
+    }
+    used = measured | joined
+    unmeasured = {
+        history.end.observation for prefix, history in facts.histories.items() if history.end and prefix not in used
     }
     models = {model_path(end.model) for ended in ends.values() for end in ended if end.model}
     return References(

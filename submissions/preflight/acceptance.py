@@ -16,6 +16,7 @@ from submissions.records import (
     utc_now,
 )
 from submissions.store.interface import Store
+from submissions.store.read_record import read_record
 
 
 def questions(card: ModelCard, gpu: str | None) -> list[Question]:
@@ -84,7 +85,7 @@ def earlier_submission(store: Store, image_id: str) -> Submission | None:
     """A submission of the image with that ID; None if there is none.
 
     Raises:
-        StoreError: the store does not answer.
+        StoreError: the store does not answer, or a record that may be of this image cannot be read.
     """
     return next(earlier_submissions(store, image_id), None)
 
@@ -94,7 +95,7 @@ def earlier_submissions(store: Store, image_id: str) -> Iterator[Submission]:
     digits = submission_id("any", image_id).rpartition("-")[2]
     for key in store.list("submissions/"):
         if key.endswith("/submission.json") and key.split("/")[1].endswith(digits):
-            earlier = Submission.read(store.get(key))
+            earlier = read_record(store, key, Submission)
             if earlier.image.id == image_id:
                 yield earlier
 
@@ -106,12 +107,12 @@ def arrived_submission(store: Store, name: str, arrival: Arrival) -> Submission 
         arrival: with an invitation and a slot, which is filled once.
 
     Raises:
-        StoreError: the store does not answer.
+        StoreError: the store does not answer, or the record of a model of that name cannot be read.
     """
     slug = submission_id(name, "sha256:" + "0" * 64).rpartition("-")[0]
     for key in store.list(f"submissions/{slug}-"):
         if key.endswith("/submission.json") and key.split("/")[1].rpartition("-")[0] == slug:
-            submission = Submission.read(store.get(key))
+            submission = read_record(store, key, Submission)
             if submission.arrival == arrival:
                 return submission
     return None

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PositiveFloat, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, PositiveFloat, ValidationError
 
 from tasks.datasets.card import CardPart, Domain
 from tasks.kind import Parameters, Traits
@@ -33,6 +33,7 @@ MODEL_DOMAINS: Mapping[str, Domain] = {
 FAILED_SHARE = 0.5
 MAX_NAME = 60
 MAX_TITLE = 80
+MAX_VERSION_BYTES = 40  # it is part of a key in the store, where a byte may take three characters
 TRIVIAL = "composition-only"  # the reference that every suite has
 
 
@@ -185,9 +186,15 @@ class _StatedReference(CardPart):
     metrics: Annotated[dict[str, Annotated[dict[str, ErrorSize], Field(min_length=1)]], Field(min_length=1)]
 
 
+def _short(version: str) -> str:
+    if len(version.encode()) > MAX_VERSION_BYTES:
+        raise ValueError(f"must not be longer than {MAX_VERSION_BYTES} bytes")
+    return version
+
+
 class _StatedSuite(CardPart):
     name: str = Field(pattern=NAME)
-    version: str = Field(min_length=1)
+    version: Annotated[str, AfterValidator(_short)] = Field(min_length=1)
     title: str = Field(min_length=1)
     release: str = ""
     failed_share: Share = FAILED_SHARE

@@ -19,6 +19,7 @@ import sandbox.rundir
 from sandbox.drivers.cold_start import _held
 from sandbox.rundir import MAX_SOCKET_PATH, SOCKET_NAME, RunDir, default_run_dir, is_something_left
 from sandbox.verdict import JudgeFault
+from tests.world.users import as_a_user_without_access
 
 
 @pytest.fixture
@@ -161,6 +162,12 @@ def test_what_belongs_to_no_living_judge_is_swept(root: Path) -> None:
     assert place.sweep() == 2
     assert not is_something_left(root)
     assert os.listdir(root / "owners") == ["7766554433221100"]
+
+
+def test_a_run_directory_of_another_user_is_named(root: Path) -> None:
+    RunDir(root)
+    with as_a_user_without_access(root), pytest.raises(JudgeFault, match=rf"run directory {root} .*: set run_dir$"):
+        is_something_left(root)
 
 
 def test_a_session_that_is_interrupted_while_it_is_prepared_leaves_nothing(

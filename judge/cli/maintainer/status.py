@@ -57,8 +57,7 @@ def _states(workspace: Workspace, suite_name: str | None) -> Iterator[StoreStatu
     while True:
         ids = [submission.id for submission in read_submissions(store)]
         decisions = read_all_decisions(store, ids, workspace.trusted)
-        removed = {id for id in ids if decisions[id].removal}
-        yield status_of(suite, cache.facts(ids), removed, watch, utc_now())
+        yield status_of(suite, cache.facts(ids), decisions, watch, utc_now())
 
 
 def _shown(state: StoreStatus) -> Group:
@@ -68,7 +67,7 @@ def _shown(state: StoreStatus) -> Group:
         end = datetime.fromtimestamp(time.time() + state.left_s).strftime("%Y-%m-%d %H:%M")
         lines.append(f"{state.per_hour:.3g} units an hour: done in about {duration(state.left_s)} ({end}).")
     elif state.left_s is None:
-        lines.append("Nothing ended in the last hour, so the time that is left is not known.")
+        lines.append("No unit ended in the last hour, so the time that is left is not known.")
     tables: list[Table] = []
     if state.running:
         tables.append(plain_table("host", "process", "submission", "task", "for", ""))

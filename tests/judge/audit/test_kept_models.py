@@ -9,11 +9,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
+from judge.audit.kept_models import REMOVED
+from judge.evaluation import plan
 from judge.records.attempts import read_histories
 from judge.records.model_file import model_path, read_model, store_model
 from judge.records.records import End
 from sandbox.training import TrainedModel
 from tests.judge.evaluation.kills.learning_world import LearningWorld
+from tests.world.judged import copy_of
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +30,14 @@ def learned() -> Iterator[LearningWorld]:
 
 
 def test_what_was_learned_is_verified_without_training(learned: LearningWorld) -> None:
+    status, answer = learned.run_json_here("verify", "--all")
+    assert status == 0, answer
+
+
+def test_what_was_learned_holds_after_the_guest_of_trainings_was_replaced(
+    learned: LearningWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "training_guest_version", lambda: "0123456789abcdef")
     status, answer = learned.run_json_here("verify", "--all")
     assert status == 0, answer
 
@@ -66,3 +77,14 @@ def test_a_model_that_answers_otherwise_is_found(learned: LearningWorld) -> None
         assert [each["is_kept"] for each in answer["trainings"]].count(False) == 1
     finally:
         learned.store.put(key, kept)
+
+
+def test_answers_that_retention_removed_are_said_and_nothing_is_asked(learned: LearningWorld) -> None:
+    with copy_of(learned) as world:
+        world.write_settings(retention={"observations": 0})
+        assert world.run_here("gc")[0] == 0
+        assert len(list(world.store.list("observations/"))) == 1  # of the task
+        status, answer = world.run_json_here("trainings", "--ask-again")
+    assert (status, answer["changed"]) == (0, 0)
+    assert [each["is_kept"] for each in answer["trainings"]] == [True] * 4
+    assert {(each["answered"], each["sentence"]) for each in answer["trainings"]} == {(False, REMOVED)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from judge.records.attempts import read_histories
 from judge.records.records import Claim
-from judge.records.results import read_record
+from submissions.store.read_record import read_record
 from tests.judge.cluster.cluster_world import QUICK_SUITE, ClusterWorld, MakeCluster, check_as_alone
 from tests.servers.server_process import wait_until
 from tests.world.commands import ROOT

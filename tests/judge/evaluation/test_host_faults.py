@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from judge.evaluation import runner
+from judge.evaluation.machine import Machine
 from judge.evaluation.unit_report import Did
 from judge.records.attempts import read_history
-from sandbox.verdict import FaultCause, Verdict
+from sandbox.drivers.process_driver import ProcessDriver
+from sandbox.rundir import RunDir
+from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from tests.judge.evaluation.stand_in_kinds import Breaks, Noisy, starts, submitted
+from tests.world.users import as_a_user_without_access
 from tests.world.world import World
 
 
@@ -41,3 +47,17 @@ def test_what_was_kept_outlives_a_fault_of_the_host_but_not_one_of_our_code(
     faults = read_history(world.store, unit.prefix).faults
     assert [end.fault for end in faults] == [FaultCause.NOISY_HOST, FaultCause.MEASURE]
     assert not list((world.root / "run" / "checkpoints").iterdir())
+
+
+def test_a_run_directory_of_another_user_is_named_by_the_first_observation(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    RunDir(run_dir)
+
+    def open_sandbox() -> ProcessDriver:
+        return ProcessDriver(RunDir(run_dir))
+
+    machine = Machine(open_sandbox, hardware=lambda gpu: "", gpus=(), say=lambda line: None, run_dir=run_dir)
+    with as_a_user_without_access(run_dir):
+        machine.clear()
+        with pytest.raises(JudgeFault, match=f"run directory {run_dir} .*: set run_dir"):
+            machine.sandbox()

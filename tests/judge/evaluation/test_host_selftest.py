@@ -151,6 +151,25 @@ def test_a_selftest_of_the_future_proves_nothing(gate: Gate) -> None:
     assert "clock" in gate.doubts()[0]
 
 
+def test_a_selftest_of_a_clock_that_was_ahead_does_not_stand_before_a_later_one(gate: Gate) -> None:
+    ahead = store_selftest(gate.store, selftest_of(started=NOON + timedelta(days=300)))
+    now = store_selftest(gate.store, selftest_of(started=NOON - timedelta(minutes=3)))
+    assert gate.doubts() == []
+    assert gate.doubts(named(gate, ahead, NOON)) == []
+    newest = last_selftest(gate.store, "gpu-1", ENGINE, NOON)
+    assert newest is not None
+    assert newest[0] == now
+
+
+def test_a_selftest_that_failed_while_the_clock_was_ahead_counts_until_it_is_deleted(gate: Gate) -> None:
+    ahead = store_selftest(gate.store, selftest_of(started=NOON + timedelta(days=300), held=False))
+    store_selftest(gate.store, selftest_of())
+    (line,) = gate.doubts()
+    assert f"(gain-root; {ahead}): set the clock, delete this record of the future, correct it" in line
+    gate.store.delete(ahead)
+    assert gate.doubts() == []
+
+
 def test_a_record_that_cannot_be_read_proves_nothing(gate: Gate) -> None:
     key = store_selftest(gate.store, selftest_of())
     gate.store.put(key, b"{}")

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from judge.audit.store_digest import digest_lines
+from judge.records.observation_file import observation_path
 from judge.records.records import Result
 from submissions.store.local import LocalStore
 from tests.judge.evaluation.test_workers import claims, kill_one_at_work, wait_until
@@ -65,6 +66,18 @@ def test_one_worker_and_two_have_the_digest_of_a_task_that_is_not_cut(large: Wor
     assert len(claims(large)) == N_SHARDS + 2
     assert digest_lines(large.store) == expected
     assert large.run_json("evaluate", "--all")[1]["counts"] == {"nothing": 2}  # type: ignore[index]
+
+
+def test_the_answers_of_shards_may_go_once_they_are_joined(large: World) -> None:
+    large.write_settings(retention={"observations": 0})
+    large.submit("emt")
+    assert large.run_here("evaluate", "--all")[0] == 0
+    assert len(list(large.store.list("observations/"))) == N_SHARDS + 2
+    assert large.run_here("gc")[0] == 0
+    kept = {observation_path(result.provenance.observation or "") for result in large.results()}
+    assert set(large.store.list("observations/")) == kept
+    assert large.run_json_here("evaluate", "--all")[1]["counts"] == {"nothing": 2}
+    assert "Everything holds" in large.run_here("verify", "--all")[1]
 
 
 def test_a_worker_that_is_killed_in_one_shard_costs_that_shard_alone(large: World) -> None:

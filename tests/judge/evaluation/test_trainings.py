@@ -92,7 +92,9 @@ def test_each_training_is_a_unit_and_all_are_joined(forty: World) -> None:
     assert [end.sentence for end in ends(forty, unit)] == ["Trained: the trainer returned."] * 3
     energy = dataset_of(forty).labels().energy
     assert energy is not None
-    joined = read_observation(forty.store, read_history(forty.store, unit.prefix).end.observation)
+    joined_end = read_history(forty.store, unit.prefix).end
+    assert joined_end.parts == tuple(part.observation_key for part in unit.parts)
+    joined = read_observation(forty.store, joined_end.observation)
     for part, end in zip(unit.parts, ends(forty, unit), strict=True):
         frames = training_frames(dataset_of(forty), part.training)
         answer = part_of(joined, part.training.name)

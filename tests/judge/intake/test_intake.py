@@ -181,6 +181,19 @@ def test_another_image_of_the_same_id_is_refused(world: IntakeWorld, good: Pushe
     assert Submission.read(world.store.get(submission_path(taken.id))) == taken
 
 
+def test_a_broken_record_delays_requests_of_that_model_alone(world: IntakeWorld) -> None:
+    world.store.put(submission_path("sum-0123456789ab"), b"{ broken")
+    invited = world.invited()
+    request = SubmissionRequest(card=CARD, image=ReferredImage(reference=f"{NOWHERE}/sum:1"))
+    other = request.model_copy(update={"card": CARD.model_copy(update={"name": "other"})})
+    slots = [world.send(invited, request, 0), world.send(invited, other, 1)]
+    summary, _ = world.intake()
+    decisions = {decision.slot: decision for decision in summary.decisions}
+    assert decisions[slots[0]].outcome == "delayed"
+    assert "submissions/sum-0123456789ab/submission.json" in decisions[slots[0]].sentence
+    assert decisions[slots[1]].outcome == "refused"
+
+
 def test_the_judges_own_fault_counts_nowhere(world: IntakeWorld, failing: Pushed) -> None:
     invited = world.invited()
     slot = world.send(invited, failing.request)

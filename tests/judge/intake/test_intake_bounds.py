@@ -33,6 +33,17 @@ def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets) -> Int
     return IntakeWorld(short_path, aws_environment, buckets, more=more)
 
 
+def test_a_run_directory_that_cannot_be_written_is_one_line(world: IntakeWorld) -> None:
+    (world.root / "file").touch()
+    run_dir = world.root / "file" / "run"
+    world.write_settings(run_dir=str(run_dir))
+    status, _, err = world.run_here("intake")
+    assert status == 3
+    assert err == (
+        f"judge: this machine (DISK): cannot write to the run directory {run_dir} (Not a directory): set run_dir\n"
+    )
+
+
 def test_of_a_slot_used_twice_the_oldest_stands(world: IntakeWorld) -> None:
     invited = world.invited()
     slot = world.send(invited, b"not a letter")

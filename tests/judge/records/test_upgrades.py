@@ -29,7 +29,6 @@ from judge.records.decisions import DecisionEvent
 from judge.records.manifest import Manifest
 from judge.records.records import Claim, End, Result
 from judge.records.removals import Removal
-from judge.records.results import read_record
 from judge.records.signing import SigningKey, check_signature
 from judge.records.suite_record import SuiteRecord
 from submissions.client.sent_record import SentRecord
@@ -37,6 +36,7 @@ from submissions.records import Record, Submission
 from submissions.requests import InvitationStatus, InviteFile, Receipt, SubmissionRequest, UploadForms
 from submissions.store.interface import StoreError
 from submissions.store.local import LocalStore
+from submissions.store.read_record import read_record
 from tests.world.board_records import submission
 
 FOLDER = Path(__file__).parent

@@ -173,6 +173,18 @@ def test_an_observation_that_is_still_to_be_measured_stays(world: World) -> None
     assert observation_path(waiting) not in expired(old(world), **MONTH, also_needed=True)
 
 
+def test_the_answers_of_a_shard_or_training_stay_until_they_are_joined(world: World) -> None:
+    part, joined = digest("of a shard"), digest("of the task")
+    for observation in (part, joined):
+        world.store.put(observation_path(observation), b"answers")
+    add_end(world, "copper", "7" * 32, observation=part)
+    assert observation_path(part) not in expired(old(world), **MONTH, also_needed=True)
+    add_end(world, "nickel", "8" * 32, observation=joined, parts=("7" * 32,))
+    assert observation_path(part) not in expired(old(world), **MONTH)  # of another task
+    add_end(world, "copper", "9" * 32, observation=joined, parts=("7" * 32,))
+    assert expired(old(world), **MONTH) == {observation_path(part)}
+
+
 def test_an_old_model_goes_though_an_attempt_names_it(world: World) -> None:
     model, unnamed = digest("a model"), digest("of no attempt")
     for each in (model, unnamed):

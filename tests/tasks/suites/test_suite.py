@@ -90,6 +90,8 @@ def test_a_suite_is_loaded_from_a_path(tmp_path: Path) -> None:
             "[domains]\nRocks = 'Catalysis'\n[[tasks]]",
             r"domain: must be 'Rocks', not 'Inorganic Materials'$",
         ),
+        ('version = "1"', 'version = ""', r"mine\.toml: version: must not be empty"),
+        ('version = "1"', f'version = "{"é" * 21}"', r"mine\.toml: version: must not be longer than 40 bytes$"),
         ('title = "Mine"', "title =", r"mine\.toml: is not TOML"),
     ],
 )

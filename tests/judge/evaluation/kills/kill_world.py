@@ -24,10 +24,10 @@ import docker
 from judge.records.attempts import read_histories
 from judge.records.items_file import items_path
 from judge.records.records import Claim, Result
-from judge.records.results import read_record
 from sandbox.drivers.docker_driver import RUN_DIR_LABEL, DockerDriver
 from sandbox.events import Event
 from sandbox.rundir import RunDir
+from submissions.store.read_record import read_record
 from tasks.datasets.dataset import save_dataset
 from tests.servers.server_process import wait_until
 from tests.tasks import kind_examples

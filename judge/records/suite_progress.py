@@ -1,7 +1,7 @@
 """Which tasks of a suite are done, held and pending for a submission, from the submission's records alone.
 
 `judge plan` also reads the data sets, since its keys depend on versions and limits. A task with a result of an earlier
-version will be judged again some day; the author's status says that it is done.
+version will be judged again some day; the author's status and `judge status` say that it is done.
 """
 
 from __future__ import annotations
