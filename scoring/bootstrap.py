@@ -27,7 +27,10 @@ from scoring.studentised import Totals, studentised
 from scoring.tree import Float, Key, Node, Path
 
 Pools = Mapping[Path, Sequence[str]]
-METHOD = "studentised on a logarithmic scale, baselines and shared structures redrawn, one unit less than the pool"
+METHOD = (
+    "studentised on a logarithmic scale within the binomial interval, baselines and shared structures redrawn, "
+    "one unit less than the pool"
+)
 """Names how draws are made. It changes whenever their numbers do."""
 BLOCK = 4_000_000  # multiplicities held at once: 32 MB
 ROWS = 64  # multiplied at once
@@ -286,4 +289,11 @@ class _Studentised(NamedTuple):
         chosen = metric.counts > 0
         drawn = Totals(*[totals[row] for row in self.rows])
         residuals, counts = self.residuals[chosen], metric.counts[chosen]
-        return metric.of_means(unit * studentised(self.mean / unit, residuals, counts, drawn, metric.limit / unit))
+        means = studentised(self.mean / unit, residuals, counts, drawn, metric.limit / unit)
+        if bounds := metric.bounds:
+            low, high = bounds[0] / unit, bounds[1] / unit
+            if metric.absolute is not None:  # the baseline is uncertain, too
+                baseline = drawn.n / counts.sum()
+                low, high = low * np.minimum(baseline, 1.0), high * np.maximum(baseline, 1.0)
+            means = np.clip(means, low, high)
+        return metric.of_means(unit * means)
