@@ -163,23 +163,34 @@ def water27() -> Float:
     return rows
 
 
-def coverage_of_shared(matrix: Float, sample: Sampler, loss: Loss, repeats: int, plain: bool = False) -> float:
-    """The share of simulated errors of structures for which the interval holds the metric's expected mean loss."""
+def coverage_of_shared(
+    matrix: Float, sample: Sampler, loss: Loss, repeats: int, plain: bool = False, failing: float = 0.0
+) -> float:
+    """The share of simulated errors of structures for which the interval holds the metric's expected mean loss.
+
+    Args:
+        failing: the probability that an item fails.
+    """
     rng = np.random.default_rng(SEED)
     names, ones, power = (
         tuple(map(str, range(len(matrix)))),
         np.ones(len(matrix)),
         1.0 if loss is Loss.ABSOLUTE else 0.5,
     )
+    limit = FAILURE_COST ** (1 / power) if failing else np.inf
 
     def losses(errors: Float) -> Float:
-        return np.abs(errors) if loss is Loss.ABSOLUTE else errors**2
+        return np.where(np.isnan(errors), limit, np.abs(errors) ** (1 / power))
 
-    truth = losses(sample(rng, (20_000, matrix.shape[1])) @ matrix.T).mean() ** power
+    truth = (1 - failing) * losses(sample(rng, (20_000, matrix.shape[1])) @ matrix.T).mean()
+    truth = (truth + (failing * limit if failing else 0.0)) ** power
     stats = {}
     for i, errors in enumerate(sample(rng, (repeats, matrix.shape[1])) @ matrix.T):
-        shared = SharedErrors(matrix, errors, loss, np.inf)
-        stats[str(i)] = [ClusterSums("task", "error", names, losses(errors), ones, power, shared=shared)]
+        if failing:
+            errors[rng.random(len(errors)) < failing] = np.nan
+        shared = SharedErrors(matrix, errors, loss, limit)
+        sums = losses(errors)
+        stats[str(i)] = [ClusterSums("task", "error", names, sums, ones, power, limit=limit, shared=shared)]
     draws = resample(stats, N_RESAMPLES, rng, plain=plain)
     return _share(np.array([draws[model]["task", "error"] for model in stats]), truth)
 
@@ -263,6 +274,9 @@ def measure_coverage(repeats: int = 1000) -> Iterator[Figure]:
             for family in (HALF_NORMAL, STUDENT):
                 share = coverage_of_shared(matrix, family.sample, loss, repeats // 2)
                 yield _figure(f"{metric} of {name}, {family.name}", share, 90 if family is HALF_NORMAL else None)
+            for failing in (0.02, 0.05, 0.1):
+                share = coverage_of_shared(matrix, normal, loss, repeats // 2, failing=failing)
+                yield _figure(f"{metric} of {name}, {failing:.0%} of items failed", share)
     for n_items in (50, 500):
         for n_tasks in (2, 3, 4, 5, 10):
             share = coverage_of_domain(n_tasks, n_items, repeats)

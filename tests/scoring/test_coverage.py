@@ -54,6 +54,12 @@ def test_rare_failures_are_covered_without_an_interval_up_to_their_cost(power: f
     assert upper < 3.0
 
 
+@pytest.mark.parametrize("loss", list(Loss))
+def test_failures_are_covered_if_structures_are_shared(loss: Loss) -> None:
+    assert coverage_of_shared(star(64), normal, loss, 200, failing=0.1) >= 0.9
+    assert coverage_of_shared(water27(), normal, loss, 200, failing=0.1) >= 0.9
+
+
 def test_equal_models_are_told_apart_as_rarely_as_is_said() -> None:
     assert told_apart(HALF_NORMAL, MIN_INDEPENDENT, 1.0, REPEATS) <= 0.07
     assert told_apart(HEAVY, MIN_INDEPENDENT, 0.5, REPEATS) <= 0.07
@@ -165,6 +171,17 @@ def test_failed_items_keep_their_cost() -> None:
     assert ((drawn > 0) & (drawn <= 10.0)).all()
     assert np.ptp(drawn) > 0
     assert (draws(shared(np.nan * errors, star(40), limit=10.0)) == 10.0).all()
+
+
+def test_items_fail_together_if_a_structure_that_no_other_item_has_is_in_all_of_them() -> None:
+    """Of three molecules with three conformers each, the first fails altogether, and one conformer of the second."""
+    errors = np.ones(9)
+    errors[[0, 1, 2, 4]] = math.nan
+    assert SharedErrors(np.kron(np.eye(3), star(3)), errors, Loss.ABSOLUTE, 10.0).unit_sizes().tolist() == [
+        *(3, 0, 0),
+        *(1, 1, 1),
+        *(1, 1, 1),
+    ]
 
 
 def test_reactions_that_share_nothing_are_resampled_as_items() -> None:
