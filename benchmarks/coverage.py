@@ -32,6 +32,10 @@ class Family(NamedTuple):
     absolute: float
     square: float
 
+    def truth(self, power: float) -> float:
+        """The true MAE (power 1) or RMSE (power 0.5)."""
+        return self.absolute if power == 1.0 else math.sqrt(self.square)
+
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Float:
     """Errors of standard deviation 1."""
@@ -60,24 +64,50 @@ def log_normal(sigma: float, signed: bool = False) -> Family:
     return Family(name, sample, factor * math.exp(sigma**2 / 2), math.exp(2 * sigma**2))
 
 
+def failures(share: float) -> Family:
+    """Normal errors, a share of which is a failed item's, at `FAILURE_COST`."""
+
+    def sample(rng: np.random.Generator, shape: tuple[int, ...]) -> Float:
+        return np.where(rng.random(shape) < share, FAILURE_COST, normal(rng, shape))
+
+    sound = 1 - share
+    mean, square = sound * math.sqrt(2 / math.pi) + share * FAILURE_COST, sound + share * FAILURE_COST**2
+    return Family(f"{share:.1%} of items failed", sample, mean, square)
+
+
 HALF_NORMAL = Family("half-normal", normal, math.sqrt(2 / math.pi), 1.0)
 HEAVY = log_normal(1.1)
 STUDENT = Family("Student t, 3 degrees", lambda rng, n: rng.standard_t(3, n), 2 * math.sqrt(3) / math.pi, 3.0)
 OUTLIERS = outliers(0.02, 10.0)
 MORE = (log_normal(0.9, signed=True), outliers(0.05, 5.0))
 SIZES = (10, 50, 500)
+FAILURE_COST = 200.0  # of errors of standard deviation 1: the model is 20 times as good as the trivial one
 
 
 def coverage_of_metric(family: Family, n: int, power: float, repeats: int, plain: bool = False) -> float:
     """The share of simulated test sets of n items whose interval holds the true MAE (power 1) or RMSE (power 0.5)."""
+    return _share(_draws_and_values(family, n, power, repeats, plain)[0], family.truth(power))
+
+
+def coverage_of_failures(share: float, n: int, power: float, repeats: int) -> tuple[float, float]:
+    """The same where a share of the items fails, and the median of upper end over value if any item failed."""
+    family = failures(share)
+    draws, values = _draws_and_values(family, n, power, repeats, limit=FAILURE_COST ** (1 / power))
+    some = values > FAILURE_COST / n
+    return _share(draws, family.truth(power)), float(np.median((middle(draws, LEVEL)[1] / values)[some]))
+
+
+def _draws_and_values(
+    family: Family, n: int, power: float, repeats: int, plain: bool = False, limit: float = np.inf
+) -> tuple[Float, Float]:
+    """(repeats, N_RESAMPLES) the draws of simulated test sets of n items, and (repeats,) their values."""
     rng = np.random.default_rng([SEED, n])
     names, ones = tuple(map(str, range(n))), np.ones(n)
     errors = np.abs(family.sample(rng, (repeats, n)))
     sums = errors if power == 1.0 else errors**2
-    stats = {str(i): [ClusterSums("task", "error", names, row, ones, power)] for i, row in enumerate(sums)}
+    stats = {str(i): [ClusterSums("task", "error", names, row, ones, power, limit=limit)] for i, row in enumerate(sums)}
     draws = resample(stats, N_RESAMPLES, rng, plain=plain)
-    truth = family.absolute if power == 1.0 else math.sqrt(family.square)
-    return _share(np.array([draws[model]["task", "error"] for model in stats]), truth)
+    return np.array([draws[model]["task", "error"] for model in stats]), sums.mean(axis=1) ** power
 
 
 def coverage_of_relative(n: int, power: float, repeats: int, common: bool, held: bool = False) -> float:
@@ -133,23 +163,34 @@ def water27() -> Float:
     return rows
 
 
-def coverage_of_shared(matrix: Float, sample: Sampler, loss: Loss, repeats: int, plain: bool = False) -> float:
-    """The share of simulated errors of structures for which the interval holds the metric's expected mean loss."""
+def coverage_of_shared(
+    matrix: Float, sample: Sampler, loss: Loss, repeats: int, plain: bool = False, failing: float = 0.0
+) -> float:
+    """The share of simulated errors of structures for which the interval holds the metric's expected mean loss.
+
+    Args:
+        failing: the probability that an item fails.
+    """
     rng = np.random.default_rng(SEED)
     names, ones, power = (
         tuple(map(str, range(len(matrix)))),
         np.ones(len(matrix)),
         1.0 if loss is Loss.ABSOLUTE else 0.5,
     )
+    limit = FAILURE_COST ** (1 / power) if failing else np.inf
 
     def losses(errors: Float) -> Float:
-        return np.abs(errors) if loss is Loss.ABSOLUTE else errors**2
+        return np.where(np.isnan(errors), limit, np.abs(errors) ** (1 / power))
 
-    truth = losses(sample(rng, (20_000, matrix.shape[1])) @ matrix.T).mean() ** power
+    truth = (1 - failing) * losses(sample(rng, (20_000, matrix.shape[1])) @ matrix.T).mean()
+    truth = (truth + (failing * limit if failing else 0.0)) ** power
     stats = {}
     for i, errors in enumerate(sample(rng, (repeats, matrix.shape[1])) @ matrix.T):
-        shared = SharedErrors(matrix, errors, loss, np.inf)
-        stats[str(i)] = [ClusterSums("task", "error", names, losses(errors), ones, power, shared=shared)]
+        if failing:
+            errors[rng.random(len(errors)) < failing] = np.nan
+        shared = SharedErrors(matrix, errors, loss, limit)
+        sums = losses(errors)
+        stats[str(i)] = [ClusterSums("task", "error", names, sums, ones, power, limit=limit, shared=shared)]
     draws = resample(stats, N_RESAMPLES, rng, plain=plain)
     return _share(np.array([draws[model]["task", "error"] for model in stats]), truth)
 
@@ -215,6 +256,13 @@ def measure_coverage(repeats: int = 1000) -> Iterator[Figure]:
         for n in SIZES:
             yield _figure(f"MAE, {family.name}, n = {n}", coverage_of_metric(family, n, 1.0, repeats))
             yield _figure(f"RMSE, {family.name}, n = {n}", coverage_of_metric(family, n, 0.5, repeats))
+    for n in (60, 300, 1000):
+        for failed in (0.005, 0.01, 0.02):
+            for power, metric in ((1.0, "MAE"), (0.5, "RMSE")):
+                share, upper = coverage_of_failures(failed, n, power, repeats)
+                name = f"{metric}, {failed:.1%} of items failed, n = {n}"
+                yield _figure(name, share)
+                yield Figure(f"upper end over value, {name}", upper, "", 6.0)
     for common, sizes in ((True, "as the references"), (False, "of their own")):
         for n in SIZES:
             for power, metric in ((1.0, "MAE"), (0.5, "RMSE")):
@@ -226,6 +274,9 @@ def measure_coverage(repeats: int = 1000) -> Iterator[Figure]:
             for family in (HALF_NORMAL, STUDENT):
                 share = coverage_of_shared(matrix, family.sample, loss, repeats // 2)
                 yield _figure(f"{metric} of {name}, {family.name}", share, 90 if family is HALF_NORMAL else None)
+            for failing in (0.02, 0.05, 0.1):
+                share = coverage_of_shared(matrix, normal, loss, repeats // 2, failing=failing)
+                yield _figure(f"{metric} of {name}, {failing:.0%} of items failed", share)
     for n_items in (50, 500):
         for n_tasks in (2, 3, 4, 5, 10):
             share = coverage_of_domain(n_tasks, n_items, repeats)

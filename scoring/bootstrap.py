@@ -27,7 +27,10 @@ from scoring.studentised import Totals, studentised
 from scoring.tree import Float, Key, Node, Path
 
 Pools = Mapping[Path, Sequence[str]]
-METHOD = "studentised on a logarithmic scale, baselines and shared structures redrawn, one unit less than the pool"
+METHOD = (
+    "studentised on a logarithmic scale within the binomial interval, baselines, shared structures and their failures "
+    "redrawn, one unit less than the pool"
+)
 """Names how draws are made. It changes whenever their numbers do."""
 BLOCK = 4_000_000  # multiplicities held at once: 32 MB
 ROWS = 64  # multiplied at once
@@ -102,9 +105,19 @@ def _redrawn(metric: ClusterSums, n_resamples: int, seed: Sequence[int]) -> Floa
     """(n_resamples,) draws of a metric whose items share structures."""
     if metric.shared is None:
         raise ScoringError(f"task {metric.task}: {metric.metric}: the items share no structures")
-    n_structures = metric.shared.matrix.shape[1]
+    shared, failed = metric.shared, metric.shared.failed
+    if failed.all():
+        return np.full(n_resamples, metric.value)
+    n_structures = shared.matrix.shape[1]
     picks = named_generator(seed, "structures", metric.task).integers(0, n_structures, (n_structures, n_resamples))
-    return metric.of_means(about(metric.mean, metric.shared.redrawn(picks), metric.limit))
+    means = about(shared.mean, shared.redrawn(picks), metric.limit)
+    if failed.any():
+        names, sizes = tuple(map(str, range(len(failed)))), shared.unit_sizes()
+        failures = ClusterSums(metric.task, metric.metric, names, sizes * failed, sizes, limit=1.0)
+        generator = named_generator(seed, "failures", metric.task)
+        (share,) = _resample_task([failures], names, n_resamples, generator, plain=False)
+        means = share * metric.limit + (1.0 - share) * means
+    return metric.of_means(means)
 
 
 def pools(trees: Iterable[Node]) -> dict[Path, tuple[str, ...]]:
@@ -286,4 +299,11 @@ class _Studentised(NamedTuple):
         chosen = metric.counts > 0
         drawn = Totals(*[totals[row] for row in self.rows])
         residuals, counts = self.residuals[chosen], metric.counts[chosen]
-        return metric.of_means(unit * studentised(self.mean / unit, residuals, counts, drawn, metric.limit / unit))
+        means = studentised(self.mean / unit, residuals, counts, drawn, metric.limit / unit)
+        if bounds := metric.bounds:
+            low, high = bounds[0] / unit, bounds[1] / unit
+            if metric.absolute is not None:  # the baseline is uncertain, too
+                baseline = drawn.n / counts.sum()
+                low, high = low * np.minimum(baseline, 1.0), high * np.maximum(baseline, 1.0)
+            means = np.clip(means, low, high)
+        return metric.of_means(unit * means)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from scoring.errors import ScoringError
 from scoring.shared_structures import SharedErrors
+from scoring.studentised import binomial_interval
 from scoring.tree import Float, Key
 
 SMALLEST_BASELINE = 1e-12  # of a cluster, relative to the largest: a smaller one counts as much
@@ -34,6 +35,7 @@ class ClusterSums:
         limit: the largest mean that is possible, such as the cost of a failed item.
         shared: the errors of the items, if these share structures across clusters.
         baseline: (C,) `sums` of the trivial model on the same items; None: the baseline is not computed from these.
+        absolute: the metric itself, if this is its multiple of the baseline; see `relative`.
 
     Raises:
         ScoringError: a name is given twice, shapes differ, NaN, no item at all, a sum without a count, a root of a
@@ -50,6 +52,7 @@ class ClusterSums:
     limit: float = np.inf
     shared: SharedErrors | None = None
     baseline: Float | None = None
+    absolute: ClusterSums | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", tuple(self.clusters))
@@ -94,7 +97,19 @@ class ClusterSums:
         least = SMALLEST_BASELINE * self.baseline.max()
         counts = np.where(self.counts > 0, np.maximum(self.baseline, least), 0.0)
         scale = self.scale * float(counts.sum() / self.counts.sum()) ** self.power
-        return replace(self, counts=counts, scale=scale, limit=np.inf, shared=None, baseline=None)
+        return replace(self, counts=counts, scale=scale, limit=np.inf, shared=None, baseline=None, absolute=self)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The lowest and the highest draw of the mean, see `binomial_interval`; None if there is no largest mean."""
+        if self.absolute is not None:
+            bounds, counts = self.absolute.bounds, float(self.absolute.counts.sum() / self.counts.sum())
+            return None if bounds is None else (bounds[0] * counts, bounds[1] * counts)
+        if np.isinf(self.limit) or (self.sums < 0).any():
+            return None
+        n_effective = float(self.counts.sum() ** 2 / (self.counts @ self.counts))
+        low, high = binomial_interval(self.mean / self.limit, n_effective)
+        return low * self.limit, high * self.limit
 
     def of_means(self, means: Float) -> Float:
         """(B,) the metric of means (B,)."""

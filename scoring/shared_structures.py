@@ -7,6 +7,9 @@ of a structure drawn at random, and the items are computed again. One draw serve
 
 ε is estimated as the smallest errors of structures that give the errors of the items. Only the shape of their
 distribution enters: the draws are turned about the metric of the test set, on a logarithmic scale.
+
+Failed items have no error. Their share is resampled as that of independent items, save that one structure which fails
+makes all of its items fail: failed items are one unit if a structure that no other item has is in all of them.
 """
 
 from __future__ import annotations
@@ -82,27 +85,48 @@ class SharedErrors:
         """See `independent_items`."""
         return independent_items(self.matrix)
 
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """(k,) the items without an error."""
+        return np.isnan(self.errors)
+
+    @property
+    def mean(self) -> float:
+        """The mean loss of the items that did not fail; NaN if all did."""
+        return float(self._losses(self.errors[~self.failed]).mean()) if not self.failed.all() else np.nan
+
+    def unit_sizes(self) -> Float:
+        """(k,) the number of items that fail or succeed together, at the first of them; 0 at the others."""
+        from scipy.sparse.csgraph import connected_components  # long to import, and rarely needed
+
+        sizes, failed = np.ones(len(self.errors)), np.flatnonzero(self.failed)
+        occurs = self.matrix != 0
+        rows = occurs[failed][:, ~occurs[~self.failed].any(axis=0)].astype(np.float64)
+        _, unit = connected_components(rows @ rows.T)
+        _, first, counts = np.unique(unit, return_index=True, return_counts=True)
+        sizes[failed] = 0.0
+        sizes[failed[first]] = counts
+        return sizes
+
     def redrawn(self, picks: Index) -> Float:
-        """(B,) the mean loss after the structures got the errors of those drawn; constant if no item succeeded.
+        """(B,) the mean loss of the items that did not fail, after the structures got the errors of those drawn.
 
         Args:
             picks: (S, B) the structure that each one gets its error from.
         """
-        answered = np.flatnonzero(~np.isnan(self.errors))
-        n_failed = len(self.errors) - len(answered)
-        rows = self.matrix[answered]
+        rows = self.matrix[~self.failed]
         used = np.flatnonzero((rows != 0).any(axis=0))
         if not used.size:
-            return np.full(picks.shape[1], self.limit)
+            return np.full(picks.shape[1], self.mean)
         errors = np.zeros(self.matrix.shape[1])
-        errors[used] = np.linalg.pinv(rows[:, used]) @ self.errors[answered]
+        errors[used] = np.linalg.pinv(rows[:, used]) @ self.errors[~self.failed]
         # A structure of failed items alone has no error: the next one that has lends its own.
         donor = used[np.searchsorted(used, np.arange(len(errors))) % len(used)]
         drawn = errors[donor[picks]]
-        total = np.full(picks.shape[1], n_failed * self.limit if n_failed else 0.0)
+        total = np.zeros(picks.shape[1])
         for row in rows:
             total += self._losses(_combined(row, drawn))
-        return total / len(self.errors)
+        return total / len(rows)
 
     def _losses(self, errors: Float) -> Float:
         match self.loss:

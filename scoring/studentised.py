@@ -67,14 +67,36 @@ def studentised(mean: float, residuals: Float, counts: Float, totals: Totals, li
     spreads = np.sqrt(np.maximum(squared, 0.0)) / drawn
     varies = spreads > SMALLEST_SPREAD * spread
     scale = _Scale.of(mean, limit)
+    centre = scale.to(mean)
     moved = np.where(varies, mean + deviation, mean)
     own = np.where(varies, spreads * scale.slope(moved), 1.0)
     constant = 0.0 if varies.all() else _wider_by(size) * deviation / spread
-    t = np.where(varies, (scale.to(moved) - scale.to(mean)) / own, constant)
+    t = np.where(varies, (scale.to(moved) - centre) / own, constant)
     kurtosis = size * (squares**2).sum() / squares.sum() ** 2
     raised = 1.0 + math.sqrt(max(kurtosis - 1.0, 0.0) / (4.0 * size))
     error = math.sqrt(size / (size - 1)) * raised * spread * scale.slope(mean)
-    return np.where(totals.n > 0, scale.back(scale.to(mean) - error * t), mean)
+    return np.where(totals.n > 0, scale.back(centre - error * t), mean)
+
+
+def binomial_interval(share: float, n: float) -> tuple[float, float]:
+    """The 95 % interval of a probability, from the share of n items that failed.
+
+    Of all numbers between 0 and 1 with the same mean, zeros and ones vary most. So the interval is also wide enough for
+    the mean of other numbers, and no draw needs to lie outside. A resample that misses the few failed items has almost
+    no standard error of its own; without these bounds, its draw would be the failure cost.
+
+    Args:
+        share: from 0 to 1.
+        n: not necessarily an integer.
+
+    Source: Clopper and Pearson, Biometrika 26, 404 (1934).
+    """
+    from scipy.special import betaincinv  # long to import
+
+    failed = share * n
+    low = betaincinv(failed, n - failed + 1, 0.025) if share > 0 else 0.0
+    high = betaincinv(failed + 1, n - failed, 0.975) if share < 1 else 1.0
+    return float(low), float(high)
 
 
 @cache

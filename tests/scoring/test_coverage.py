@@ -11,6 +11,7 @@ from benchmarks.coverage import (
     HALF_NORMAL,
     HEAVY,
     coverage_of_domain,
+    coverage_of_failures,
     coverage_of_metric,
     coverage_of_shared,
     normal,
@@ -18,9 +19,9 @@ from benchmarks.coverage import (
     told_apart,
     water27,
 )
-from scoring.bootstrap import draw_units, pools, resample
+from scoring.bootstrap import draw_units, pools, resample, resample_relative
 from scoring.clusters import ClusterSums
-from scoring.intervals import MIN_INDEPENDENT, middle, resampled_scores, with_ranks
+from scoring.intervals import MIN_INDEPENDENT, middle, resampled_scores, tie_groups, with_ranks
 from scoring.shared_structures import Loss, SharedErrors, Terms, independent_items
 from scoring.tree import AsItIs, Float, How, Leaf, Node, RawMetric
 
@@ -43,6 +44,20 @@ def test_heavy_tails_are_covered_where_plain_resamples_do_not_cover_them() -> No
 def test_shared_structures_are_covered_where_resampled_items_do_not_cover_them(matrix: Float, loss: Loss) -> None:
     assert coverage_of_shared(matrix, normal, loss, 200) >= 0.9
     assert coverage_of_shared(matrix, normal, loss, 200, plain=True) < 0.5
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5])
+def test_rare_failures_are_covered_without_an_interval_up_to_their_cost(power: float) -> None:
+    """The upper end was 20 to 70 times the value."""
+    coverage, upper = coverage_of_failures(0.01, 300, power, REPEATS)
+    assert coverage >= 0.9
+    assert upper < 3.0
+
+
+@pytest.mark.parametrize("loss", list(Loss))
+def test_failures_are_covered_if_structures_are_shared(loss: Loss) -> None:
+    assert coverage_of_shared(star(64), normal, loss, 200, failing=0.1) >= 0.9
+    assert coverage_of_shared(water27(), normal, loss, 200, failing=0.1) >= 0.9
 
 
 def test_equal_models_are_told_apart_as_rarely_as_is_said() -> None:
@@ -96,6 +111,32 @@ def test_few_of_many_items_off_are_no_reason_for_a_share_of_all() -> None:
     assert 1.0 < low < 6.0 < high < 40.0
 
 
+@pytest.mark.parametrize(("n", "failed", "exact"), [(60, 1, 0.0894), (300, 3, 0.0289), (1000, 2, 0.0072)])
+@pytest.mark.parametrize("power", [1.0, 0.5])
+def test_an_interval_ends_as_the_exact_one_of_the_failures(n: int, failed: int, exact: float, power: float) -> None:
+    """By Clopper and Pearson; of all metrics with such items, and of scores near their best value."""
+    values = 5e-4 * np.abs(np.random.default_rng(0).normal(size=n))
+    values[:failed] = 1.0
+    metric = sums(values ** (1 / power), power=power, limit=1.0, baseline=np.full(n, 0.1) ** (1 / power))
+    relative = resample_relative({"m": [metric]}, 1000, np.random.default_rng(3))["m"][metric.key]
+    for drawn in (draws(metric), relative):
+        assert middle(drawn, 0.95)[1] ** (1 / power) == pytest.approx(exact, rel=0.12)
+    if power == 1.0:
+        assert middle(draws(sums(1.0 - values, limit=1.0)), 0.95)[0] == pytest.approx(1.0 - exact, rel=0.12)
+
+
+def test_a_model_with_two_of_a_thousand_items_failed_is_not_tied_with_one_six_times_as_bad() -> None:
+    rng, models = np.random.default_rng(0), {}
+    for name, size, failed in (("failed", 0.05, 2), ("bad", 0.5, 0)):
+        errors = size * np.abs(rng.normal(size=1000))
+        errors[:failed] = 10.0
+        models[name] = sums(errors, limit=10.0, baseline=np.ones(1000))
+    drawn = resample_relative({m: [each] for m, each in models.items()}, 1000, rng)
+    of_model = {m: values["task", "mae"] for m, values in drawn.items()}
+    groups = tie_groups({m: each.value for m, each in models.items()}, of_model, lower_is_better=True)
+    assert groups == (("failed",), ("bad",))
+
+
 def test_independent_items_of_shared_structures() -> None:
     """By hand: items that share one of two structures have a correlation of 1/2, so squares have one of 1/4."""
     assert independent_items(np.eye(7)) == pytest.approx(7.0)
@@ -130,6 +171,17 @@ def test_failed_items_keep_their_cost() -> None:
     assert ((drawn > 0) & (drawn <= 10.0)).all()
     assert np.ptp(drawn) > 0
     assert (draws(shared(np.nan * errors, star(40), limit=10.0)) == 10.0).all()
+
+
+def test_items_fail_together_if_a_structure_that_no_other_item_has_is_in_all_of_them() -> None:
+    """Of three molecules with three conformers each, the first fails altogether, and one conformer of the second."""
+    errors = np.ones(9)
+    errors[[0, 1, 2, 4]] = math.nan
+    assert SharedErrors(np.kron(np.eye(3), star(3)), errors, Loss.ABSOLUTE, 10.0).unit_sizes().tolist() == [
+        *(3, 0, 0),
+        *(1, 1, 1),
+        *(1, 1, 1),
+    ]
 
 
 def test_reactions_that_share_nothing_are_resampled_as_items() -> None:
