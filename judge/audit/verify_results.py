@@ -14,6 +14,7 @@ from judge.data.datasets import is_there
 from judge.data.testset import read_testset
 from judge.evaluation.measure import MeasuredUnit, remeasure
 from judge.ranking.load import items_key
+from judge.records.asked_results import asked_by
 from judge.records.attempts import read_histories, unit_prefix
 from judge.records.decisions import read_decisions
 from judge.records.items_file import result_path, unpack_items
@@ -23,7 +24,7 @@ from judge.records.probe_secret import known_secret
 from judge.records.published_submissions import record_path, why_misnamed
 from judge.records.records import End, Result
 from judge.records.removals import removed_keys
-from judge.records.results import asked_by, load_results
+from judge.records.results import load_results
 from judge.records.signing import BadSignature, check_signature
 from sandbox.verdict import JudgeFault
 from submissions.records import Submission

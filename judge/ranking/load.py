@@ -9,10 +9,11 @@ from judge.ranking.build import build_leaderboard
 from judge.ranking.derived_values import DerivedValues
 from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.leaderboard import Leaderboard
+from judge.records.asked_results import asked_by
 from judge.records.decisions import Decisions, read_decisions
 from judge.records.items_file import items_path, unpack_items
 from judge.records.records import Result
-from judge.records.results import asked_by, load_results
+from judge.records.results import load_results
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
 from submissions.store.read_record import read_record

@@ -6,14 +6,12 @@ from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import NamedTuple
 
 from judge.records.attempts import read_histories, submission_of
-from judge.records.content_keys import parameters_hash
 from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
 from judge.records.records import End, Result
 from judge.records.result_selection import ResultFacts, select_counting
 from submissions.records import Submission
 from submissions.store.interface import Store
 from submissions.store.read_record import read_record
-from tasks.suites.suite import Suite
 
 
 class HeldUnit(NamedTuple):
@@ -55,7 +53,7 @@ def load_results(
         of_all_suites: one result for each data set of a task name: two suites may have a task of the same name.
         trusted: public keys; one of them must have signed each event about rounds; None: any key may have.
         rounds: used in place of the rounds that the events state.
-        is_asked: false for results that are left out, see `asked_by`.
+        is_asked: false for results that are left out, see `judge.records.asked_results.asked_by`.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
@@ -68,23 +66,6 @@ def load_results(
     facts = (ResultFacts.from_result(key, result) for key, result in results.items())
     counting = select_counting(facts, histories, rounds, current, of_all_suites=of_all_suites)
     return [results[each.key] for each in counting]
-
-
-def asked_by(suite: Suite) -> Callable[[Result], bool]:
-    """Whether a result is of kind, data set and parameters of the task of its name, as far as it states them.
-
-    True for results of other tasks.
-    """
-    asked = {task.name: (task.kind, task.dataset, {"", parameters_hash(task.parameters)}) for task in suite.tasks}
-
-    def is_asked(result: Result) -> bool:
-        if result.task not in asked:
-            return True
-        kind, dataset, parameters = asked[result.task]
-        stated = result.provenance
-        return result.kind == kind and stated.dataset == dataset and stated.parameters in parameters
-
-    return is_asked
 
 
 def load_held(store: Store, submissions: Iterable[str]) -> list[HeldUnit]:

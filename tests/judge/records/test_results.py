@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from judge.records.asked_results import asked_by
 from judge.records.attempts import read_histories
 from judge.records.items_file import ItemsTable, items_path, result_path
 from judge.records.records import Claim, End, Result
-from judge.records.results import asked_by, load_held, load_results, read_submissions
+from judge.records.results import load_held, load_results, read_submissions
 from sandbox.verdict import FaultCause, Verdict
 from submissions.records import utc_now
 from submissions.store.interface import StoreError
