@@ -112,15 +112,18 @@ def columns_of_choice(task: TaskSums, choice: Choice) -> list[ErrorColumn]:
 
 
 def independent_items(tasks: Iterable[TaskSums], choice: Choice) -> int:
-    """The number of clusters of correlated items that a choice rests on: in each task, of its smallest column."""
-    total = 0
+    """The number of independent items that a choice rests on: in each task, of its smallest column."""
+    total = 0.0
     for task in tasks:
         counts = [
-            max(sum(g.n_clusters for g in reference.groups if fits(g, choice)) for reference in column.references)
+            max(
+                sum(g.n_clusters for g in reference.groups if fits(g, choice)) / reference.dependence
+                for reference in column.references
+            )
             for column in columns_of_choice(task, choice)
         ]
         total += min(counts, default=0)
-    return total
+    return int(total)
 
 
 def ranking_of_choice(tasks: Sequence[TaskSums], models: Iterable[str], choice: Choice) -> list[ModelInChoice]:

@@ -8,7 +8,7 @@ For a model and a column (a metric of a task), over the groups that are chosen:
     var R = n / (n − 1) × Σₖ (sₖ − R dₖ)² / (Σ d)²                     over the n clusters k of correlated items
 
 By the delta method the standard deviation of the error is sd = error × √var R / R, half of it under a root, and 0 at
-the ends.
+the ends. If the clusters share structures, variances are `dependence` times as large.
 
 Two models answer the same items, so their errors are correlated. A block b moves the error of a model by
 
@@ -72,7 +72,7 @@ def column_error(column: ErrorColumn, model: str, fits: Callable[[SumGroup], boo
     for g in chosen:
         shift = (sums.errors[g] / groups[g].trivial if groups[g].trivial > 0 else ratio) - ratio
         residual += sums.spreads[g] + 2 * shift * sums.slopes[g] + shift * shift * groups[g].trivial_squares
-    slope = error / ratio * (0.5 if column.root else 1.0)
+    slope = error / ratio * (0.5 if column.root else 1.0) * math.sqrt(reference.dependence)
     deviation = slope * math.sqrt(max(residual, 0.0) * n / (n - 1)) / d
     return ColumnError(error, deviation, *counts, _influences(sums, reference, chosen, ratio, slope / d, n))
 

@@ -37,6 +37,7 @@ class ReferenceSums:
         floor: the least error that counts.
         block_groups: (b,) the index of the group of each block; empty for hidden items.
         block_trivial: (b,) Σ d of each block.
+        dependence: how many times fewer independent items there are than clusters, since these share structures.
     """
 
     groups: tuple[SumGroup, ...]
@@ -44,6 +45,7 @@ class ReferenceSums:
     floor: float = 0.0
     block_groups: tuple[int, ...] = ()
     block_trivial: tuple[float, ...] = ()
+    dependence: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ def public_reference(groups: tuple[ChoiceGroup, ...], sums: ErrorSums, *, hidden
         rounded(sums.factor, SCORE_DIGITS),
         block_groups=() if hidden else tuple(sums.block_groups.tolist()),
         block_trivial=_blocks(sums.block_trivial, hidden),
+        dependence=rounded(sums.dependence, TIME_DIGITS if hidden else SCORE_DIGITS),
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scoring.shared_structures import Terms, independent_items
 from tasks.metrics.contributions import Contribution
 from tasks.metrics.measurement import Items
 from tasks.metrics.metric import Metric
@@ -24,6 +25,7 @@ class ErrorSums(NamedTuple):
         n_clusters, trivial, trivial_squares: (g,) as in `scoring.choice_sums.SumGroup`.
         errors, spreads, slopes, failed: (g,) as in `scoring.choice_sums.ModelSums`.
         factor: as in `scoring.choice_sums.ReferenceSums`.
+        dependence: as in `scoring.choice_sums.ReferenceSums`.
         root: whether the metric is a root mean square.
         block_groups, block_trivial, block_errors: (b,) of blocks of clusters, as in `scoring.choice_sums`.
     """
@@ -36,6 +38,7 @@ class ErrorSums(NamedTuple):
     slopes: Float
     failed: Int
     factor: float
+    dependence: float
     root: bool
     block_groups: Int
     block_trivial: Float
@@ -77,7 +80,17 @@ def error_sums(c: Contribution, stored: Metric, items: Items, labels: Int, n_gro
     block_groups, block = _blocks(group)
     of_blocks = [_binned(block, values, len(block_groups)) for values in (d, s)]
     of_model = total(s), total(rest * rest), total(rest * d)
-    return ErrorSums(*shared, *of_model, failed, factor, c.power == 0.5, block_groups, *of_blocks)
+    root, dependence = c.power == 0.5, _dependence(c, items)
+    return ErrorSums(*shared, *of_model, failed, factor, dependence, root, block_groups, *of_blocks)
+
+
+def _dependence(c: Contribution, items: Items) -> float:
+    """Over the whole metric; 1 if its items share no structures."""
+    if items.terms is None or c.errors is None:
+        return 1.0
+    chosen = c.counts > 0
+    n_independent = independent_items(Terms(*items.terms).matrix(len(items))[chosen])
+    return max(1.0, len(np.unique(np.array(items.cluster)[chosen])) / n_independent)
 
 
 def _blocks(group: Int) -> tuple[Int, Int]:

@@ -37,22 +37,23 @@ export function columnsOfChoice(task, choice) {
   );
 }
 
-/** The number of clusters of correlated items that a choice rests on. */
+/** The number of independent items that a choice rests on. */
 export function independentItems(tasks, choice) {
-  const clusters = ({ groups }) => sum(groups.filter((group) => fits(group, choice)).map((group) => group.n_clusters));
-  return sum(
+  const clusters = ({ groups, dependence }) => sum(groups.filter((group) => fits(group, choice)).map((group) => group.n_clusters)) / dependence;
+  const total = sum(
     tasks.map((task) => {
       const counts = columnsOfChoice(task, choice).map(({ references }) => Math.max(...references.map(clusters)));
       return counts.length ? Math.min(...counts) : 0;
     }),
   );
+  return Math.trunc(total);
 }
 
 /** The error of a model in a column; 1 if it has none. */
 function errorOf(column, model, choice) {
   const sums = Object.hasOwn(column.models, model) ? column.models[model] : null;
   const reference = sums ? column.references[sums.reference] : { groups: [] };
-  const { groups, factor, floor } = reference;
+  const { groups, factor, floor, dependence } = reference;
   const chosen = [...groups.keys()].filter((g) => fits(groups[g], choice));
   if (!chosen.length) return { value: 1, deviation: 0, n: 0, failed: 0, reference: null, influences: [] };
   const s = sum(chosen.map((g) => sums.errors[g]));
@@ -70,7 +71,7 @@ function errorOf(column, model, choice) {
     const shift = (groups[g].trivial > 0 ? sums.errors[g] / groups[g].trivial : ratio) - ratio;
     residual += sums.spreads[g] + 2 * shift * sums.slopes[g] + shift * shift * groups[g].trivial_squares;
   }
-  const slope = (error / ratio) * (column.root ? 0.5 : 1);
+  const slope = (error / ratio) * (column.root ? 0.5 : 1) * Math.sqrt(dependence);
   const deviation = (slope * Math.sqrt((Math.max(residual, 0) * clusters) / (clusters - 1))) / d;
   return { ...common, value: error, deviation, influences: influencesOf(sums, reference, new Set(chosen), ratio, slope / d, clusters) };
 }

@@ -12,7 +12,7 @@ from judge.ranking.error_sums import error_sums
 from scoring.choice import Choice, Z, covers, independent_items, ranking_of_choice
 from scoring.choice_sums import ErrorColumn, ModelSums, ReferenceSums, SimulatedRuns, SumGroup, TaskSums
 from tasks.metrics.averages import Average
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, ItemTerms
 
 SETS = (("Cu",), ("Cu", "O"), ("O",))
 
@@ -43,7 +43,7 @@ def column_of(items: Items, averages: dict[str, Average], labels: np.ndarray) ->
             )
         )
         blocks = tuple(sums.block_groups.tolist()), tuple(sums.block_trivial.tolist())
-        references.add(ReferenceSums(groups, 1.0, 0.0, *blocks))
+        references.add(ReferenceSums(groups, 1.0, 0.0, *blocks, sums.dependence))
         of_model = (sums.errors, sums.spreads, sums.slopes, sums.failed, sums.block_errors)
         models[model] = ModelSums(0, *(tuple(each.tolist()) for each in of_model))
     (reference,) = references
@@ -155,6 +155,34 @@ def test_equal_models_are_tied_as_often_as_stated(n: int) -> None:
         assert len(column.references[0].block_groups) == min(n, 100 + (n > 100) * 2)
         tied += ranking_of_choice([TaskSums("t", (column,))], ["m", "other"], Choice())[1].tied is True
     assert 0.92 <= tied / 300 <= 0.98
+
+
+def conformers(rng: np.random.Generator, n: int) -> ErrorColumn:
+    """The errors of n conformer energies, each against one conformer, whose error is in all of them."""
+    structures = rng.normal(0, 0.1, n + 1)
+    errors, names = structures[1:] - structures[0], [f"conformer {k}" for k in range(n)]
+    average = Average("mae", "eV", np.abs(errors), np.ones(n), errors=errors, baseline=np.full(n, 1.0))
+    item, structure = np.repeat(np.arange(n), 2), np.stack([np.arange(1, n + 1), np.zeros(n, np.int64)], axis=1).ravel()
+    terms = ItemTerms(item, structure, np.tile([1.0, -1.0], n))
+    items = Items(names, names, names, np.zeros(n, np.int8), {}, terms)
+    return column_of(items, {"m": average}, np.zeros(n, np.int64))
+
+
+def test_intervals_hold_if_all_items_share_a_structure() -> None:
+    """Of 400 sets; as if the 64 items were independent, 40 % would hold."""
+    truth, held, without = 0.1 * 2 / math.sqrt(math.pi), 0, 0
+    for seed in range(400):
+        column = conformers(np.random.default_rng(seed), 64)
+        (ranked,) = ranking_of_choice([TaskSums("t", (column,))], ["m"], Choice())
+        assert ranked.low is not None
+        assert ranked.high is not None
+        held += ranked.low <= truth <= ranked.high
+        assert ranked.deviation is not None
+        alone = ranked.deviation / math.sqrt(column.references[0].dependence)
+        without += abs(ranked.score - truth) <= Z * alone
+    assert held / 400 > 0.9
+    assert without / 400 < 0.5
+    assert independent_items([TaskSums("t", (column,))], Choice()) == 3
 
 
 @pytest.mark.parametrize(

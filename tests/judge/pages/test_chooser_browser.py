@@ -70,7 +70,8 @@ def random_column(rng: np.random.Generator, number: int) -> ErrorColumn:
         factor, floor = (1.0, 0.001) if rng.random() < 0.7 else (float(rng.uniform(0.1, 2)), 0.0)
         blocks = tuple(sorted(rng.integers(0, n, int(rng.integers(0, 120))).tolist()))
         of_blocks = tuple(rng.lognormal(size=len(blocks)).tolist())
-        references.append(ReferenceSums(tuple(groups), factor, floor, blocks, of_blocks))
+        dependence = float(rng.choice([1.0, 16.7]))
+        references.append(ReferenceSums(tuple(groups), factor, floor, blocks, of_blocks, dependence))
     models = {}
     for model in MODELS:
         if rng.random() < 0.85:
