@@ -46,7 +46,7 @@ function startPanels() {
 function readFilter(input) {
   if (input.type === "checkbox") return input.checked || undefined;
   if (input.type !== "number") return input.value.trim() || undefined;
-  return input.value === "" || !input.checkValidity() ? undefined : Number(input.value) * MILLION;
+  return input.value === "" || !input.checkValidity() ? undefined : Math.round(Number(input.value) * MILLION);
 }
 
 function showFilter(input, value) {

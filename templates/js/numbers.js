@@ -22,12 +22,23 @@ function toEven(value, places) {
   return (low % 2 === 0 ? low : low + 1) / 10 ** places;
 }
 
+const EXACT = 60; // so many digits show every number that is halfway between two texts
+
+/** Mantissa and power of ten; halfway between two texts that with the even digit, as in Python. */
+function exponential(value, digits) {
+  const [exact, power] = value.toExponential(EXACT).split("e");
+  const rest = exact.slice(digits - EXACT - 1); // of EXACT + 1 digits
+  const kept = exact.slice(0, -rest.length).replace(/\.$/, "");
+  const isEven = "02468".includes(kept.at(-1));
+  return /^\.?50*$/.test(rest) && isEven ? [kept, power] : value.toExponential(digits - 1).split("e");
+}
+
 /** The value with significant digits: 0.0213, 1 250, 4.90 × 10⁻⁵; a dash for null. */
 export function number(value, digits = 3) {
   if (value === null || Number.isNaN(value)) return NONE;
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   if (value === 0) return "0";
-  const [mantissa, power] = value.toExponential(digits - 1).split("e");
+  const [mantissa, power] = exponential(value, digits);
   const exponent = Number(power);
   if (exponent <= -4 || exponent >= 6) {
     return minus(`${mantissa}\u00a0×\u00a010${[...String(exponent)].map((sign) => SUPERSCRIPT[sign]).join("")}`);

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from judge.view import formatting
 from judge.view.assets import SCORE_NAMES, score_names_script
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, SchemeFile
 from scoring import Node, RankingEntry, Term, explain, ranking
@@ -250,3 +251,20 @@ def test_a_diverged_run_makes_the_mean_drift_infinite(page: Page) -> None:
     assert page.evaluate(DRIFT, ["Infinity", 1e-6]) == math.inf
     assert page.evaluate(DRIFT, [0, 1e-6]) == 0
     assert math.isclose(page.evaluate(DRIFT, [1e-4, -1e-6]), 1e-5)
+
+
+TEXTS = """async ([values, digits]) => {
+  const { decimals, number } = await import("./js/numbers.js");
+  return values.map((value) => [number(value, digits), decimals(value, digits)]);
+}"""
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3])
+def test_numbers_as_text_are_those_of_python(page: Page, digits: int) -> None:
+    """Also halfway between two texts."""
+    rng = np.random.default_rng(digits)
+    halves = (rng.integers(1, 2000, 300) / 2.0 ** rng.integers(0, 12, 300)).tolist()
+    others = (rng.normal(size=300) * 10.0 ** rng.integers(-9, 9, 300)).tolist()
+    values = [*halves, *(-value for value in halves), *others, 4.625, 0.125, 1e20]
+    texts = [[formatting.number(value, digits), formatting.decimals(value, digits)] for value in values]
+    assert page.evaluate(TEXTS, [values, digits]) == texts

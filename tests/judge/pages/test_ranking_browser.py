@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.judge.pages.ranking_site import CARDS, Watched, column, names
@@ -98,6 +100,8 @@ def test_filters_are_set_shown_and_cleared(ranking: Watched) -> None:
     expect(page.get_by_role("button", name="Filters (2)")).to_be_visible()
     page.get_by_label("at least, millions").fill("2")
     assert names(page) == []
+    page.get_by_label("at most, millions").fill("4.1")  # times a million it is no whole number
+    expect(page).to_have_url(re.compile("[?&]max=4100000(&|$)"))
     expect(page.locator("[data-none]")).to_be_visible()
     page.locator("[data-none]").get_by_role("button", name="Clear filters").click()
     assert names(page) == ["alpha", "gamma", "beta", "delta"]
