@@ -267,6 +267,7 @@ def test_submitting_a_folder(tmp_path: Path) -> None:
     again = submit(*arguments, cwd=tmp_path)
     assert again.returncode == 0
     assert f"already submitted as {submission.id}" in " ".join(again.stdout.split())
+    assert f"It is in the store {tmp_path}/var/store\n" in again.stdout
     other = tmp_path / "other.toml"
     other.write_text('name = "Another name"')
     dropped = submit(*arguments[:-1], str(other), cwd=tmp_path)
