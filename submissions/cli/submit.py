@@ -77,7 +77,7 @@ def run_submit(
         print(submission.model_dump_json(indent=2))
         return
     console.print(preflight_table(submission.card.name, submission.preflight))
-    _show_accepted(console, submission, "" if check_only else address)
+    _show_accepted(console, submission, "" if check_only else address, settings.driver)
 
 
 @dataclass(frozen=True)
@@ -157,14 +157,16 @@ def _refuse(
     raise typer.Exit(REFUSED)
 
 
-def _show_accepted(console: Console, submission: Submission, address: str) -> None:
+def _show_accepted(console: Console, submission: Submission, address: str, usual: DriverName) -> None:
     name = escape(submission.card.name)
     if not address:
         console.print(f"[bold green]✓[/] {name} would be judged. Nothing was submitted (--check-only).")
         return
     console.print(f"[bold green]✓[/] {name} is submitted as [bold]{submission.id}[/].")
     console.print(f"  It is in the store {escape(address)}", soft_wrap=True)
-    console.print("  Next, in the folder of the judge with that store: [bold]judge evaluate --all[/]")
+    driver = submission.image.driver
+    option = "" if driver == usual else f" --driver {driver}"
+    console.print(f"  Next, in the folder of the judge with that store: [bold]judge evaluate --all{option}[/]")
 
 
 def _show_earlier(console: Console, earlier: Submission, address: str, card: ModelCard, as_json: bool) -> None:

@@ -275,6 +275,17 @@ def test_submitting_a_folder(tmp_path: Path) -> None:
     assert "was not taken" in " ".join(dropped.stdout.split())
 
 
+def test_a_folder_that_is_submitted_from_within_stays_the_same_submission(tmp_path: Path) -> None:
+    (tmp_path / "calculator.py").write_text("from ase.calculators.emt import EMT as make_calculator\n")
+    first = submit(".", "--driver", "process", cwd=tmp_path)
+    assert "judge evaluate --all --driver process" in first.stdout
+    assert (tmp_path / "var" / "store").is_dir()
+    (tmp_path / "lambench-receipt.json").write_text("{}")
+    assert "already submitted" in submit(".", "--driver", "process", cwd=tmp_path).stdout
+    (tmp_path / "calculator.py").write_text("from ase.calculators.emt import EMT\nmake_calculator = EMT\n")
+    assert "is submitted as" in submit(".", "--driver", "process", cwd=tmp_path).stdout
+
+
 def test_a_refused_folder_is_not_submitted(tmp_path: Path) -> None:
     arguments = [str(HOSTILE), "--driver", "process", "--python", sys.executable, "--calculator", "hostile:nan"]
     refused = submit(*arguments, "--json", cwd=tmp_path)
