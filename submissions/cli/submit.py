@@ -5,6 +5,8 @@ It is submitted to a store of this machine, or with an invitation to a judge els
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -27,7 +29,7 @@ from submissions.preflight.acceptance import earlier_submission, make_submission
 from submissions.preflight.table import preflight_table
 from submissions.progress import Reporter
 from submissions.records import ModelCard, PreflightReport, Submission, submission_id
-from submissions.settings import Settings, absolute_address
+from submissions.settings import INVITE_VARIABLE, Settings, absolute_address
 from submissions.store.open_store import open_store
 from submissions.tables import print_json, table_console
 
@@ -116,7 +118,7 @@ def _submit_with_invitation(check: _LocalCheck, invite: Path, options: Submissio
                 console.print(preflight_table(options.card.name, report))
         with Reporter(console) as reporter, reporter.unit(f"sending {options.image}") as progress:
             request = send_submission(session, options, resolved, progress)
-    _show_sent(console, request, check.as_json)
+    _show_sent(console, request, invite, check.as_json)
 
 
 def _show_already_sent(console: Console, reason: str, as_json: bool) -> None:
@@ -126,18 +128,20 @@ def _show_already_sent(console: Console, reason: str, as_json: bool) -> None:
         console.print(f"[bold yellow]=[/] This image {escape(reason)}: nothing to do.")
 
 
-def _show_sent(console: Console, request: SentRequest, as_json: bool) -> None:
+def _show_sent(console: Console, request: SentRequest, invite: Path, as_json: bool) -> None:
     if as_json:
         print_json({"sent": request, "known": ""})
         return
     name = escape(request.name)
+    is_in_variable = os.environ.get(INVITE_VARIABLE) == str(invite)
+    option = "" if is_in_variable else escape(f" --invite {shlex.quote(str(invite))}")
     if not request.image_id:
         console.print(f"[bold green]✓[/] {name} is sent. The judge reads it at its next intake.")
-        console.print("  To see its state: [bold]lambench-submit list[/]")
+        console.print(f"  To see its state: [bold]lambench-submit list{option}[/]", soft_wrap=True)
         return
     id = submission_id(request.name, request.image_id)
     console.print(f"[bold green]✓[/] {name} is sent. Once the judge has taken it, its ID is [bold]{id}[/].")
-    console.print(f"  To see its state: [bold]lambench-submit status {id} --watch[/]")
+    console.print(f"  To see its state: [bold]lambench-submit status {id} --watch{option}[/]", soft_wrap=True)
 
 
 def _reference(image: str, python: str | None, calculator: str | None) -> str:
