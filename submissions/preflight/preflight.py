@@ -45,7 +45,7 @@ _REFUSALS = {
     Cause.NON_FINITE: (Verdict.NON_FINITE, "The answer for every public structure was NaN or infinity."),
     Cause.WRONG_SHAPE: (
         Verdict.WRONG_SHAPE,
-        "Forces must have shape (n_atoms, 3), and stress (6,) or (3, 3); every answer had another shape.",
+        "Forces must have shape (n_atoms, 3), and stress (6,) or (3, 3); answers had another shape.",
     ),
     Cause.OUT_OF_MEMORY: (Verdict.GPU_MEMORY_LIMIT, "The model ran out of memory on structures of sixteen atoms."),
     Cause.UNSUPPORTED: (
@@ -60,9 +60,9 @@ _REFUSALS = {
 
 # What the guest says about a shape, and the judge's sentence.
 _SHAPES = (
-    ("WrongShape: energy", "The energy must be one number; every answer was an array: return float(energy)."),
-    ("WrongShape: forces", "Forces must have shape (n_atoms, 3); every answer had another shape."),
-    ("WrongShape: stress", "Stress must have shape (6,) or (3, 3); every answer had another shape."),
+    ("WrongShape: energy", "The energy must be one number; an answer was an array: return float(energy)."),
+    ("WrongShape: forces", "Forces must have shape (n_atoms, 3); an answer had another shape."),
+    ("WrongShape: stress", "Stress must have shape (6,) or (3, 3); an answer had another shape."),
     ("WrongShape: compute_batch", "compute_batch must return one answer for each structure, in their order."),
     ("PropertyNotImplementedError: the calculator gave no", "calculate() must put what it offers into self.results."),
 )
@@ -191,12 +191,15 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
     Which structures are examined depends on the answers alone, never on times: runs can be compared.
 
     Raises:
-        SubmissionFault: no public structure got a finite answer of the right shape.
+        SubmissionFault: no public structure got a finite answer, or one got an answer of a wrong shape.
     """
     structures = public_structures()
     first = first_answers(model, structures)
     if not first.answered:
         raise _refusal(first.together)
+    # Other shapes are a mistake of the program: three atoms alone may hide it, as (3, n_atoms) does.
+    if misshapen := [answer for answer in first.failed.values() if answer.failure[0] == Cause.WRONG_SHAPE]:
+        raise _refusal(Predictions.join(misshapen))
     offering = Offering(model, first.properties)
     seconds = {}
     for done, (name, atoms) in enumerate(first.answered.items()):
@@ -242,7 +245,7 @@ def _speed(seconds: Mapping[str, float], first: FirstAnswers, names: Sequence[st
 
 
 def _refusal(answer: Predictions) -> SubmissionFault:
-    """The fault of a model that answered no structure; its private text begins with the most frequent error."""
+    """The fault that an answer of failed structures shows; its private text begins with the most frequent error."""
     cause = dominant_cause(answer)
     verdict, sentence = _REFUSALS[cause]
     errors = sorted(answer.errors.values(), key=lambda error: (error.cause is not cause, error.kind, error.text))
@@ -255,9 +258,9 @@ def _refusal(answer: Predictions) -> SubmissionFault:
 
 
 def _words(answer: Predictions) -> str:
-    """The cause of one structure's failure, and the text of an error or of a wrong shape."""
+    """The cause of one structure's failure, and the text of an error."""
     cause, error = Cause(int(answer.failure[0])), answer.errors.get(0)
-    if cause not in (Cause.ERROR, Cause.WRONG_SHAPE) or error is None:
+    if cause is not Cause.ERROR or error is None:
         return cause.word
     return f"{cause.word}: {plain(f'{error.kind}: {error.text}', MAX_ERROR)}"
 

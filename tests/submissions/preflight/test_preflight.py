@@ -17,7 +17,7 @@ from ase.calculators.emt import EMT
 
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.card.file import read_card
-from submissions.preflight.batches import batch_difference, batch_structures
+from submissions.preflight.batches import answered_order, batch_difference, batch_structures
 from submissions.preflight.gradients import GradientComparison, compare_forces, energy_noise
 from submissions.preflight.log import MAX_BYTES, log_path, printable_end, read_log
 from submissions.preflight.preflight import measure_model
@@ -169,6 +169,11 @@ def test_answers_of_a_batch_in_another_order_are_reported(order: Callable[[list[
     assert checks["batch against single"].passed is False
 
 
+def test_energies_in_order_are_not_called_disordered() -> None:
+    structures = batch_structures(list(public_structures().values()))
+    assert answered_order(model(Charged()), structures) == ()  # all its energies are equal
+
+
 def test_charge_and_spin() -> None:
     assert charge_and_spin(model()) == {"charge": "ignores charge", "spin": "ignores multiplicity"}
     seen = charge_and_spin(model(Charged()))
@@ -219,7 +224,18 @@ class Short(Charged):
         self.results["forces"] = np.zeros(3)
 
 
-@pytest.mark.parametrize(("calculator", "verdict"), [(Nan(), Verdict.NON_FINITE), (Short(), Verdict.WRONG_SHAPE)])
+class Transposed(Charged):
+    """Right for a molecule of three atoms alone."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms)
+        self.results["forces"] = np.zeros((3, len(atoms)))
+
+
+@pytest.mark.parametrize(
+    ("calculator", "verdict"),
+    [(Nan(), Verdict.NON_FINITE), (Short(), Verdict.WRONG_SHAPE), (Transposed(), Verdict.WRONG_SHAPE)],
+)
 def test_what_refuses(calculator: Calculator, verdict: Verdict) -> None:
     with pytest.raises(SubmissionFault) as caught:
         measure_model(model(calculator))
