@@ -176,6 +176,19 @@ MISTAKES = {
         2,
         edited("small.toml", '"Inorganic Materials"', '"Metals"'),
     ),
+    "a release that does not exist": Mistake(
+        "plan",
+        "judge: small.toml: release: there is no release 'lambench-0.3', but corrected, lambench-0.3.1, "
+        "lambench-1.0.0, lambench-2025-five; did you mean lambench-0.3.1?",
+        2,
+        edited("small.toml", 'version = "1"', 'version = "1"\nrelease = "lambench-0.3"'),
+    ),
+    "a release of MLIPAudit that does not exist": Mistake(
+        "evaluate --all",
+        "judge: small.toml: mlipaudit_release: there is no release '0.1.8', but mlipaudit, mlipaudit-0.1.8",
+        2,
+        edited("small.toml", 'version = "1"', 'version = "1"\nmlipaudit_release = "0.1.8"'),
+    ),
     "no such GPU": Mistake(
         "evaluate --all --gpus GPU-0",
         "judge: this machine (GPU): GPU GPU-0 is not in this machine (it has none): name another UUID, "
