@@ -80,7 +80,7 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         ]
     if "://" in settings.publish_to:
         checks += [("site", lambda: _site(workspace))]
-    checks += [("data", lambda: _data(settings)), ("suite", lambda: _suite(workspace))]
+    checks += [("folders", lambda: _folders(settings)), ("data", lambda: _data(settings)), ("suite", lambda: _suite(workspace))]
     for name, check in checks:
         yield _run_check(name, check)
     yield _run_check("guest, as a process", lambda: _guest("process", settings))
@@ -171,6 +171,18 @@ def _site(workspace: Workspace) -> Finding:
     published = dict(place.read([FILE]))[FILE]
     sentence = check_site(workspace, FILE, published)
     return True, f"{place.path()}: {sentence}{'' if published else '; nothing is published there yet'}"
+
+
+def _folders(settings: JudgeSettings) -> Finding:
+    """Whether files can be written into the folders of data sets and pages, or where these will be made."""
+    for name, folder in (("data", settings.data), ("site_dir", settings.site_dir)):
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        try:
+            with tempfile.TemporaryFile(dir=existing) as file:
+                file.write(b"1")
+        except OSError as error:
+            return False, f"{folder} cannot be written ({error.strerror}): make room for it, or set {name}"
+    return True, f"files can be written into {settings.data} and {settings.site_dir}"
 
 
 def _data(settings: JudgeSettings) -> Finding:
