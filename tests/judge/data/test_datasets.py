@@ -62,6 +62,16 @@ time_limit_s = 60
 """
 
 
+def test_nothing_is_built_for_no_submission_and_what_is_missing_is_named_all_the_same(world: World) -> None:
+    world.write_settings(suite="quickstart")
+    status, out, _ = world.run_here("evaluate", "--all")
+    assert (status, "Building" in out, "nothing to judge" in out) == (0, False, True)
+    assert not (world.root / "data" / "s22@1").exists()
+    world.write_settings(suite="gscdb")
+    status, _, err = world.run_here("plan")
+    assert (status, "data sets are missing" in err) == (2, True)
+
+
 def add_tasks(world: World, text: str) -> None:
     """The suite of the world, and more."""
     path = world.root / "small.toml"
