@@ -208,7 +208,7 @@ MISTAKES = {
     ),
     "an engine that does not run": Mistake(
         "selftest",
-        "judge: this machine (DOCKER): no Docker engine answers: start it, or set DOCKER_HOST, or use --driver process",
+        "judge: this machine (DOCKER): no Docker engine answers: start it, or set DOCKER_HOST",
         3,
         environment=NO_ENGINE,
     ),
