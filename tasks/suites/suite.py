@@ -239,6 +239,8 @@ def read_suite(text: str, source: str) -> Suite:
     """
     try:
         stated = _StatedSuite.model_validate(_extended(tomllib.loads(text), source))
+    except SuiteError:
+        raise
     except ValidationError as error:
         raise SuiteError(f"{source}: {one_line(error)}") from None
     except (ValueError, RecursionError) as error:  # tomllib's own, and those of Python's limits on digits and depth
@@ -276,7 +278,8 @@ def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
             raise SuiteError(f"{source}: {field} of the tasks of another suite: state extends")
         return stated
     if name not in packaged_suites():
-        raise SuiteError(f"{source}: extends: there is no {name!r}, but {', '.join(packaged_suites())}")
+        known = ", ".join(packaged_suites()) + did_you_mean(str(name), packaged_suites())
+        raise SuiteError(f"{source}: extends: there is no {name!r}, but {known}")
     base = _extended(tomllib.loads(_packaged_text(name)), f"{name}.toml")
     names = [task["name"] for task in base["tasks"]]
     if not isinstance(changes, dict) or not all(isinstance(change, dict) for change in changes.values()):

@@ -210,7 +210,8 @@ def test_a_suite_extends_a_packaged_one_with_changes_by_task() -> None:
     alone = read_suite(text + 'without = ["physicality"]\n' + GOOD[GOOD.index("[[tasks]]") :], "mine.toml")
     assert [task.name for task in alone.tasks] == ["drift"]
     for line, fault in (
-        ('extends = "none"', r"mine.toml: extends: there is no 'none', but demo, diatomics, gscdb"),
+        ('extends = "none"', r"^mine.toml: extends: there is no 'none', but demo, diatomics, gscdb"),
+        ('extends = "mlipaudt"', r"^mine.toml: extends: there is no 'mlipaudt', but .*; did you mean mlipaudit\?$"),
         ('extends = "physicality"\n[changes.other]\ntime_limit_s = 5', r"changes\.other: physicality has no such task"),
         ('extends = "physicality"\nchanges = [1]', "changes: must be a table for each changed task"),
         ("[changes.physicality]\ntime_limit_s = 5", "changes: are of the tasks of another suite: state extends"),
