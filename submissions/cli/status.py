@@ -95,7 +95,10 @@ def run_log(submission: str, invite: Path | None, site: str | None, as_json: boo
 
 def _status_bucket(invite: Path | None) -> StatusBucket:
     if invite is None:
-        raise InviteError(f"give --invite FILE, or set {INVITE_VARIABLE}, or --site for published pages")
+        raise InviteError(
+            f"give --invite FILE, or set {INVITE_VARIABLE}, or --site for published pages; what is in a store of this "
+            "machine is shown by judge list and judge show ID"
+        )
     return StatusBucket(read_invite(invite))
 
 

@@ -282,6 +282,7 @@ def test_without_an_invitation_the_remedy_is_named(tmp_path: Path) -> None:
         status, _, err = run_here(tmp_path, {}, *command)
         assert status == 2
         assert "give --invite FILE, or set LAMBENCH_INVITE, or --site" in " ".join(err.split())
+        assert "in a store of this machine is shown by judge list and judge show ID" in " ".join(err.split())
     status, _, err = run_here(tmp_path, {}, "list", "--invite", "none.json")
     assert (status, "there is no such file" in err) == (2, True)
 
