@@ -77,6 +77,13 @@ def test_a_digest_of_another_repository_does_not_count() -> None:
         registry_reference("ghcr.io/a/b:1", ("ghcr.io/a/c@sha256:1",))
 
 
+def test_an_image_without_a_registry_in_its_name_gets_one_before_it_is_pushed() -> None:
+    with pytest.raises(InviteError, match=r"\(docker tag my-model:1 HOST/my-model:1; docker push HOST/my-model:1\)"):
+        registry_reference("my-model:1", ())
+    with pytest.raises(InviteError, match=r"push it first \(docker push ghcr.io/a/b:1\)"):
+        registry_reference("ghcr.io/a/b:1", ())
+
+
 def test_options_that_exclude_each_other(author: AuthorMachine) -> None:
     for options in (["--store", "elsewhere"], ["--driver", "process"], ["--python", "python3"]):
         status, _, err = author.run("x:1", *options)
