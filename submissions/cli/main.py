@@ -84,7 +84,7 @@ def explain(error: Exception) -> tuple[str, int]:
     from sandbox.verdict import JudgeFault, SubmissionFault
     from submissions.card.file import CardError, first_complaint
     from submissions.client.http import WebError
-    from submissions.client.status_bucket import InviteError
+    from submissions.client.status_bucket import InviteError, RevokedError
 
     match error:
         case SubmissionFault():
@@ -93,6 +93,8 @@ def explain(error: Exception) -> tuple[str, int]:
             return f"[bold red]This machine ({error.cause}):[/] {escape(error.remedy)}", MACHINE_FAULT
         case ValidationError():
             return f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}", USAGE
+        case RevokedError():
+            return f"[bold red]{escape(str(error))}[/]", REFUSED
         case WebError():
             return f"[bold red]{escape(str(error))}[/]", MACHINE_FAULT
         case CardError() | InviteError():
