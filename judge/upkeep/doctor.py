@@ -38,7 +38,7 @@ from sandbox.limits import GIB, Limits
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import run_session
-from submissions.progress import Reporter
+from submissions.progress import Reporter, count
 from tasks.datasets.dataset import DatasetError, load_dataset, read_card
 from tasks.structures.frames import Frames
 from tasks.suites.suite import Suite, SuiteError, Task
@@ -135,7 +135,7 @@ def _store(workspace: Workspace) -> Finding:
         )
     store.delete(_PROBE_KEY)
     n = sum(key.endswith("/submission.json") for key in store.list("submissions/"))
-    return True, f"{settings.store}: written and read; {n} submissions"
+    return True, f"{settings.store}: written and read; {count(n, 'submission')}"
 
 
 def _key(settings: JudgeSettings) -> Finding:
