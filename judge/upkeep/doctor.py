@@ -80,7 +80,8 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         ]
     if "://" in settings.publish_to:
         checks += [("site", lambda: _site(workspace))]
-    checks += [("folders", lambda: _folders(settings)), ("data", lambda: _data(settings)), ("suite", lambda: _suite(workspace))]
+    checks += [("folders", lambda: _folders(settings)), ("data", lambda: _data(settings))]
+    checks += [("suite", lambda: _suite(workspace))]
     for name, check in checks:
         yield _run_check(name, check)
     yield _run_check("guest, as a process", lambda: _guest("process", settings))

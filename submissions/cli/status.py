@@ -90,10 +90,8 @@ def run_log(submission: str, invite: Path | None, site: str | None, as_json: boo
     elif log:
         console.print(printable_end(log), markup=False, soft_wrap=True)
     else:
-        console.print(
-            f"There is no log of {escape(plain(name))}: its container printed nothing, or the preflight is still to come.",
-            soft_wrap=True,
-        )
+        why = "its container printed nothing, or the preflight is still to come"
+        console.print(f"There is no log of {escape(plain(name))}: {why}.", soft_wrap=True)
 
 
 def _status_bucket(invite: Path | None) -> StatusBucket:
