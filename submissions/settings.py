@@ -23,7 +23,7 @@ SETTINGS_FILE = Path("judge.toml")
 
 def absolute_address(address: str) -> str:
     """The address of a store; of a folder its absolute path."""
-    return address if "://" in address else str(Path(address).expanduser().absolute())
+    return address if "://" in address or address.startswith("s3:") else str(Path(address).expanduser().absolute())
 
 
 class Settings(BaseSettings):

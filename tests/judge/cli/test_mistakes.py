@@ -121,6 +121,12 @@ MISTAKES = {
         3,
         settings(store="s4://bucket"),
     ),
+    "a bucket without its slashes": Mistake(
+        "list",
+        "judge: this machine (STORE): store: s3:/bucket/judge is no address: a bucket is s3://BUCKET/PREFIX",
+        3,
+        settings(store="s3:/bucket/judge"),
+    ),
     "a store in a bucket without credentials": Mistake(
         "list",
         "judge: this machine (STORE): store: s3://bucket/judge/submissions/: no AWS credentials here: "
