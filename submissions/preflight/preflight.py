@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ase import Atoms
+
 from sandbox.driver import Driver, Image, Question
 from sandbox.error_sentences import error_sentence
 from sandbox.events import plain
@@ -36,13 +38,14 @@ from submissions.preflight.task_outlook import task_outlook
 from submissions.preflight.trainer_check import try_trainer
 from submissions.records import Check, PreflightReport, Timing
 from tasks.model.calculator import BatchCalculator
+from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause, Predictions, Properties
 
 MAX_PREFLIGHT_S = 600.0
 N_STEPS = 10  # one for each structure, two for physics, two at the end
 
 _REFUSALS = {
-    Cause.NON_FINITE: (Verdict.NON_FINITE, "The answer for every public structure was NaN or infinity."),
+    Cause.NON_FINITE: (Verdict.NON_FINITE, "There was NaN or infinity in the {quantity} of every public structure."),
     Cause.WRONG_SHAPE: (
         Verdict.WRONG_SHAPE,
         "Forces must have shape (n_atoms, 3), and stress (6,) or (3, 3); answers had another shape.",
@@ -196,7 +199,8 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
     structures = public_structures()
     first = first_answers(model, structures)
     if not first.answered:
-        raise _refusal(first.together)
+        is_bad = dominant_cause(first.together) is Cause.NON_FINITE
+        raise _refusal(first.together, _first_not_finite(model, structures) if is_bad else "")
     # Other shapes are a mistake of the program: three atoms alone may hide it, as (3, n_atoms) does.
     if misshapen := [answer for answer in first.failed.values() if answer.failure[0] == Cause.WRONG_SHAPE]:
         raise _refusal(Predictions.join(misshapen))
@@ -244,10 +248,22 @@ def _speed(seconds: Mapping[str, float], first: FirstAnswers, names: Sequence[st
     return Check(name="speed", passed=None, value=", ".join(speeds))
 
 
-def _refusal(answer: Predictions) -> SubmissionFault:
-    """The fault that an answer of failed structures shows; its private text begins with the most frequent error."""
+def _first_not_finite(model: BatchCalculator, structures: Mapping[str, Atoms]) -> str:
+    """The first of the model's properties with which no structure gets an answer, asked with those before it."""
+    frames = Frames.from_atoms(list(structures.values()))
+    asked = (model.properties[:n] for n in range(1, len(model.properties)))
+    return next((names[-1] for names in asked if not model.compute(frames, names).ok.any()), model.properties[-1])
+
+
+def _refusal(answer: Predictions, quantity: str = "") -> SubmissionFault:
+    """The fault that an answer of failed structures shows; its private text begins with the most frequent error.
+
+    Args:
+        quantity: that was not finite, if that is the fault.
+    """
     cause = dominant_cause(answer)
     verdict, sentence = _REFUSALS[cause]
+    sentence = sentence.format(quantity=quantity)
     errors = sorted(answer.errors.values(), key=lambda error: (error.cause is not cause, error.kind, error.text))
     lines = list(dict.fromkeys(f"{error.kind}: {error.text}" for error in errors))
     first = lines[0] if lines else ""

@@ -242,6 +242,17 @@ def test_what_refuses(calculator: Calculator, verdict: Verdict) -> None:
     assert caught.value.verdict is verdict
 
 
+@pytest.mark.parametrize("quantity", ["energy", "forces"])
+def test_a_quantity_that_is_not_finite_is_named(quantity: str) -> None:
+    class NotFinite(Charged):
+        def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+            super().calculate(atoms)
+            self.results[quantity] = self.results[quantity] + float("nan")
+
+    with pytest.raises(SubmissionFault, match=f"in the {quantity} of every public structure"):
+        measure_model(model(NotFinite()))
+
+
 def test_ids_are_plain_and_tell_the_image() -> None:
     assert submission_id("MACE-MP 0 (α)", "sha256:" + "ab" * 32) == "mace-mp-0-abababababab"
     assert submission_id("模型", "sha256:" + "ab" * 32) == "model-abababababab"
