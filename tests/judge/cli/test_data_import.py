@@ -47,6 +47,7 @@ def test_stated_units_are_those_of_the_data_set(data_world: World) -> None:
             "--fparam: is not for extxyz, which has no use for it",
         ),
         (("--units", "ase", "--without", "charges"), "--without: 'charges' is no label: say energy, forces, stress"),
+        (("--units", "ase", "--name", "My set"), "--name: must be lower-case letters, digits and dashes, not 'My set'"),
         (("--units", "ase", "--d3", "pbe-bj"), "--d3: the labels then contain dispersion: say --dispersion"),
         (
             ("--units", "ase", "--dispersion", "--d3", "pbe"),

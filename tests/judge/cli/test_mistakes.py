@@ -171,7 +171,7 @@ MISTAKES = {
     ),
     "a field of a suite that does not exist": Mistake(
         "plan",
-        "judge: small.toml: tasks.0.time_limit: there is no such field",
+        "judge: small.toml: tasks.0 (copper): time_limit: there is no such field; did you mean time_limit_s?",
         2,
         edited("small.toml", "time_limit_s", "time_limit"),
     ),

@@ -96,6 +96,14 @@ def test_missing_data_sets_are_all_named_with_the_remedy_and_nothing_is_run(worl
     assert not list(world.store.list("attempts/"))
 
 
+def test_a_misspelt_data_set_gets_the_closest_name(world: World) -> None:
+    world.write_settings()
+    add_tasks(world, MORE.replace('"barriers@1"', '"nickl@1"').replace('"tin@2"', '"coper@1"'))
+    _, _, err = world.run_here("plan")
+    assert "barriers-again (energy_differences); did you mean nickel@1?" in err
+    assert "coper@1 for tin (labelled_frames)\n" in err  # the suite states how to get it
+
+
 def test_the_rest_is_judged_when_told_to_and_what_is_left_out_is_said(world: World) -> None:
     world.submit("emt")
     add_tasks(world, MORE)
