@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_settings import SettingsConfigDict
 
 from sandbox.driver import ColdStart
-from submissions.settings import SETTINGS_FILE, Settings
+from submissions.settings import SETTINGS_FILE, Settings, absolute_address
 from tasks.structures.validation_errors import one_line
 
 
@@ -236,10 +236,10 @@ class JudgeSettings(Settings):
     def _absolute(cls, value: Path | None) -> Path | None:
         return value.expanduser().absolute() if value else None
 
-    @field_validator("store", "publish_to")
+    @field_validator("publish_to")
     @classmethod
-    def _absolute_store(cls, value: str) -> str:
-        return value if "://" in value else str(Path(value).expanduser().absolute())
+    def _absolute_publish_to(cls, value: str) -> str:
+        return absolute_address(value)
 
 
 def load_settings() -> JudgeSettings:

@@ -6,7 +6,6 @@
 # Docker, the base image's files and .venv can be installed at the same time.
 setup/engine.sh & engine=$!
 [ "${LAMBENCH_NO_DOCKER:-}" != "" ] || setup/base-image.sh archive & archive=$!
-[ "${1:-}" != --full ] || export EXTRA=conductivity # a kind of the suite quickstart needs it
 DEVELOPMENT=no setup/python.sh
 unset PYTHONDONTWRITEBYTECODE # python.sh compiles nothing
 download_wheels &

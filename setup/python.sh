@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv with this project and its development tools, if pyproject.toml has changed. DEVELOPMENT=no: without the tools,
-# but with the packages of the extra EXTRA.
+# but with what the suite quickstart needs.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -11,11 +11,11 @@ command -v "$PYTHON" >/dev/null || stop "no $PYTHON: install Python 3.11 or newe
 stamp=.venv/.installed
 # The path is part of the stamp, since a virtual environment cannot be moved.
 inputs=$( (cat pyproject.toml; "$PYTHON" -V; pwd) | hash_of)
-project=".${EXTRA:+[$EXTRA]}" tools='' compile=() # the demonstration writes the bytecode of what it imports
+project='.[conductivity]' tools='' compile=() # the demonstration writes the bytecode of what it imports
 made=$(cat "$stamp" 2>/dev/null || true)
 [ "$made" != "$inputs" ] || exit 0
 if [ "${DEVELOPMENT:-}" = no ]; then
-    inputs="$inputs without tools ${EXTRA:-}"
+    inputs="$inputs without tools, with conductivity"
     [ "$made" != "$inputs" ] || exit 0
 else
     project='.[dev]' tools=' and its development tools' compile=(--compile-bytecode)

@@ -29,6 +29,11 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def count(n: int, noun: str) -> str:
+    """1 task, 2 tasks."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def rate_text(done: int, total: int, unit: str, elapsed: float) -> str:
     """`120/400 frames, 37.2/s, 8 s left`."""
     if total <= 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,6 +19,11 @@ from sandbox.rundir import default_run_dir
 RECEIPT_FILE = Path("lambench-receipt.json")
 INVITE_VARIABLE = "LAMBENCH_INVITE"
 SETTINGS_FILE = Path("judge.toml")
+
+
+def absolute_address(address: str) -> str:
+    """The address of a store; of a folder its absolute path."""
+    return address if "://" in address or address.startswith("s3:") else str(Path(address).expanduser().absolute())
 
 
 class Settings(BaseSettings):
@@ -40,6 +46,11 @@ class Settings(BaseSettings):
     runtime: str = ""
     cold_start: ColdStart = "if possible"
     limits: Limits = Limits()
+
+    @field_validator("store")
+    @classmethod
+    def _absolute_store(cls, value: str) -> str:
+        return absolute_address(value)
 
     @classmethod
     def settings_customise_sources(

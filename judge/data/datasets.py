@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from judge.config import UsageError
+from judge.data.dataset_names import dataset_names
 from judge.data.import_options import is_folder
 from judge.data.testset import TestSet, read_testset
 from submissions.progress import Reporter
@@ -20,6 +21,7 @@ from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_car
 from tasks.datasets.dataset_checks import CARD, LABELS, TABLE
 from tasks.kind import DatasetPart
 from tasks.kinds.registry import KINDS
+from tasks.suites.names import did_you_mean
 from tasks.suites.rehearsal import rehearse
 from tasks.suites.suite import Suite, Task
 
@@ -103,12 +105,14 @@ def _builders() -> dict[str, Callable[[], Dataset]]:
 def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_datasets: int) -> list[str]:
     """Lines that name each missing data set, with its tasks, its source and the commands that import it."""
     by_dataset: dict[str, list[Task]] = {}
+    known = {*dataset_names(data), *own_datasets()}
     for task in missing:
         by_dataset.setdefault(task.dataset, []).append(task)
     lines = [f"suite {suite.name}: {len(by_dataset)} of {n_datasets} data sets are missing in {data}"]
     for dataset, tasks in by_dataset.items():
         names = ", ".join(f"{task.name} ({task.kind})" for task in tasks)
-        lines.append(f"  {dataset} for {names}")
+        is_stated = any(task.source or task.import_lines for task in tasks)  # then it is no misspelling
+        lines.append(f"  {dataset} for {names}{'' if is_stated else did_you_mean(dataset, known)}")
         source = next((task.source for task in tasks if task.source), "")
         lines += [f"      {source}"] if source else []
         lines += [f"      {line}" for line in import_lines(tasks[0])]

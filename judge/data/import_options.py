@@ -86,6 +86,7 @@ _FORMATS = (
     "vacancies of metals: vacancies, vacancy-migration; "
     "mlipaudit, ml-peg: every benchmark of MLIPAudit or ML-PEG, as their archives unpack, with cards of their own"
 )
+LAYOUTS = ("mlipaudit", "ml-peg")  # which make several data sets, each with a card of its own
 _UNITS = (
     "of extxyz, traj, db and eos, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list "
     "like energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar (minus: positive in compression)"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from judge.data.import_options import ImportOptions, is_folder
+from judge.data.import_options import LAYOUTS, ImportOptions, is_folder
 from tasks.datasets.card import D3, Card, LabelSet, one_line
 from tasks.datasets.dataset import Dataset, DatasetError, new_folder
 from tasks.importing.acwf import import_acwf
@@ -120,7 +120,8 @@ def prepare_import(
     """
     known = readers()
     if format not in known:
-        raise DatasetError(f"FORMAT: {format!r} is unknown; one of {', '.join(known)}{did_you_mean(format, known)}")
+        names = (*known, *LAYOUTS)
+        raise DatasetError(f"FORMAT: {format!r} is unknown; one of {', '.join(names)}{did_you_mean(format, names)}")
     reader = known[format]
     if options.also and format in TABLES:
         raise DatasetError(

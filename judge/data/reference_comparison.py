@@ -50,6 +50,11 @@ def few_frames(dataset: Dataset) -> list[str]:
     return [f"{name}: {finding}" for name, finding in findings.items() if finding]
 
 
+def is_comparable(dataset: Dataset) -> bool:
+    """Whether `verify_against` compares anything of it: labels of structures, energy differences or scans."""
+    return bool(dataset.label_arrays or dataset.table.differences or dataset.table.scans)
+
+
 def verify_against(
     image: str,
     driver_name: DriverName | None,

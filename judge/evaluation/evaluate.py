@@ -34,7 +34,7 @@ from sandbox.drivers.gpu import Gpu
 from sandbox.drivers.open_driver import open_driver
 from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, Verdict
-from submissions.progress import Reporter, duration
+from submissions.progress import Reporter, count, duration
 from submissions.records import Record
 
 MACHINE_FAULT = 3
@@ -181,7 +181,8 @@ def in_words(summary: Summary) -> list[str]:
         return ["There is nothing to judge: submit a model with lambench-submit IMAGE."]
     if counts[Did.NOTHING] == len(summary.units):
         n = len({unit.submission for unit in summary.units})
-        lines = [f"Nothing to do: all {len(summary.units)} results of {n} submissions in {summary.suite} exist."]
+        results, submissions = count(len(summary.units), "result"), count(n, "submission")
+        lines = [f"Nothing to do: all {results} of {submissions} in {summary.suite} exist."]
         return lines + _left_out(summary)
     words = {
         Did.OBSERVED: "judged",
@@ -195,10 +196,10 @@ def in_words(summary: Summary) -> list[str]:
         Did.WAITS: "waiting for others",
     }
     parts = [f"{counts[did]} {text}" for did, text in words.items() if counts[did]]
-    lines = [f"Of {len(summary.units)} units: {', '.join(parts)}."]
+    lines = [f"Of {count(len(summary.units), 'unit')}: {', '.join(parts)}."]
     refused = Counter(unit.verdict for unit in done if unit.verdict is not Verdict.OK)
     if refused:
-        lines.append("Not OK: " + ", ".join(f"{count} × {verdict}" for verdict, count in refused.items()) + ".")
+        lines.append("Not OK: " + ", ".join(f"{times} × {verdict}" for verdict, times in refused.items()) + ".")
     lines += _left_out(summary)
     if summary.exit_status:
         retry = " --retry-held" if counts[Did.HELD] else ""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from judge.config import JudgeSettings, UsageError
-from judge.data.datasets import Prepared, prepare
+from judge.data.datasets import Prepared, own_datasets, prepare
 from judge.evaluation.estimate import HOUR_S
 from judge.evaluation.plan import Circumstances
 from judge.records.decisions import Rounds, read_all_decisions, removed_lines, rounds_that_count
@@ -127,6 +127,8 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
     for line in skipped:
         reporter.say(f"- {line}")
     gpus = require_gpus(list(request.gpus))
+    if not submissions:  # then nobody needs the data sets that the judge builds
+        tasks = [task for task in tasks if task.dataset not in own_datasets()]
     prepared = prepare(settings.data, suite, tasks, reporter, request.skip_missing)
     return Scope(
         suite=suite,

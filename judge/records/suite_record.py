@@ -13,10 +13,14 @@ from urllib.parse import quote
 
 from judge.config import UsageError
 from judge.records.content_keys import hash_of
+from scoring.lambench.release import packaged_releases
+from scoring.names import ML_PEG, MLIPAUDIT
+from scoring.release_files import packaged
 from submissions.records import Record
 from submissions.store.interface import Store
 from submissions.store.read_record import read_record
-from tasks.suites.suite import Suite, Task, load_suite
+from tasks.suites.names import did_you_mean
+from tasks.suites.suite import Suite, SuiteError, Task, load_suite
 
 
 class SuiteRecord(Record):
@@ -72,11 +76,24 @@ def load_unchanged(store: Store, name_or_path: str | Path) -> Suite:
 
     Raises:
         UsageError: it was changed, and has the same version; one line that names what was changed.
-        SuiteError: as `load_suite`.
+        SuiteError: as `load_suite`, or no release has the name that it states.
     """
     suite = load_suite(name_or_path)
+    _check_releases(suite, str(name_or_path))
     _recorded(store, suite, str(name_or_path))
     return suite
+
+
+def _check_releases(suite: Suite, source: str) -> None:
+    releases = {
+        "release": (suite.release, packaged_releases()),
+        "mlipaudit_release": (suite.mlipaudit_release, packaged(MLIPAUDIT)),
+        "ml_peg_release": (suite.ml_peg_release, packaged(ML_PEG)),
+    }
+    for field, (name, known) in releases.items():
+        if name and name not in known:
+            choice = ", ".join(known) + did_you_mean(name, known)
+            raise SuiteError(f"{source}: {field}: there is no release {name!r}, but {choice}")
 
 
 def record_suite(store: Store, suite: Suite) -> None:

@@ -38,7 +38,7 @@ from sandbox.limits import GIB, Limits
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import run_session
-from submissions.progress import Reporter
+from submissions.progress import Reporter, count
 from tasks.datasets.dataset import DatasetError, load_dataset, read_card
 from tasks.structures.frames import Frames
 from tasks.suites.suite import Suite, SuiteError, Task
@@ -80,7 +80,8 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         ]
     if "://" in settings.publish_to:
         checks += [("site", lambda: _site(workspace))]
-    checks += [("data", lambda: _data(settings)), ("suite", lambda: _suite(workspace))]
+    checks += [("folders", lambda: _folders(settings)), ("data", lambda: _data(settings))]
+    checks += [("suite", lambda: _suite(workspace))]
     for name, check in checks:
         yield _run_check(name, check)
     yield _run_check("guest, as a process", lambda: _guest("process", settings))
@@ -135,7 +136,7 @@ def _store(workspace: Workspace) -> Finding:
         )
     store.delete(_PROBE_KEY)
     n = sum(key.endswith("/submission.json") for key in store.list("submissions/"))
-    return True, f"{settings.store}: written and read; {n} submissions"
+    return True, f"{settings.store}: written and read; {count(n, 'submission')}"
 
 
 def _key(settings: JudgeSettings) -> Finding:
@@ -171,6 +172,18 @@ def _site(workspace: Workspace) -> Finding:
     published = dict(place.read([FILE]))[FILE]
     sentence = check_site(workspace, FILE, published)
     return True, f"{place.path()}: {sentence}{'' if published else '; nothing is published there yet'}"
+
+
+def _folders(settings: JudgeSettings) -> Finding:
+    """Whether files can be written into the folders of data sets and pages, or where these will be made."""
+    for name, folder in (("data", settings.data), ("site_dir", settings.site_dir)):
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        try:
+            with tempfile.TemporaryFile(dir=existing) as file:
+                file.write(b"1")
+        except OSError as error:
+            return False, f"{folder} cannot be written ({error.strerror}): make room for it, or set {name}"
+    return True, f"files can be written into {settings.data} and {settings.site_dir}"
 
 
 def _data(settings: JudgeSettings) -> Finding:

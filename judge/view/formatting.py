@@ -11,6 +11,7 @@ from judge.ranking.score_inputs import REFERENCE_UNCERTAINTY
 from scoring import RawMetric
 from scoring.intervals import Interval
 from submissions.card.look_alikes import is_link
+from submissions.progress import count as count
 from tasks.kinds.registry import KINDS
 
 NONE = "–"
@@ -200,8 +201,3 @@ def parameters(n: int | None) -> str:
 def models_words(n: int, n_ranked: int) -> str:
     """4 models, 2 of them ranked."""
     return f"{count(n, 'model')}, {n_ranked} of them ranked" if n else "no models"
-
-
-def count(n: int, noun: str) -> str:
-    """1 task, 2 tasks."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -27,7 +27,7 @@ from sandbox.driver import ColdStart, DriverName, Image, Login, Question
 from sandbox.drivers import podman
 from sandbox.drivers.cold_start import ColdStarter
 from sandbox.drivers.docker_create import MASKED, create_container
-from sandbox.drivers.docker_running import BUSY, DockerRunning, is_busy, remove_container
+from sandbox.drivers.docker_running import BUSY, NO_ENGINE, DockerRunning, is_busy, remove_container
 from sandbox.drivers.docker_running import engine_faults as engine_faults
 from sandbox.drivers.engine_report import engine_words, require_limits
 from sandbox.drivers.environment import environment
@@ -65,9 +65,7 @@ def connect_engine() -> docker.DockerClient:
     except (docker.errors.DockerException, requests.RequestException) as error:
         if is_busy(error):
             raise JudgeFault(FaultCause.DOCKER, BUSY) from error
-        raise JudgeFault(
-            FaultCause.DOCKER, "no Docker engine answers: start it, or set DOCKER_HOST, or use --driver process"
-        ) from error
+        raise JudgeFault(FaultCause.DOCKER, NO_ENGINE) from error
     return client
 
 

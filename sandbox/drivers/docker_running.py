@@ -20,6 +20,7 @@ LOG_LINES = 60
 LOG_BYTES = 16_384
 CONFLICT = 409
 SERVER_ERROR = 500
+NO_ENGINE = "no Docker engine answers: start it, or set DOCKER_HOST"
 BUSY = "the Docker engine is busy and does not answer in time: wait until it has less to do; if that lasts, see its log"
 REMOVING_TRIES = 4
 REMOVING_AGAIN_S = 0.3

@@ -28,6 +28,7 @@ from sandbox.rundir import GUEST_NAME, RunDir
 from sandbox.verdict import FaultCause, JudgeFault
 
 DEFAULT_CALCULATOR = "calculator:make_calculator"
+NOT_HASHED = frozenset({"var", "lambench-receipt.json"})  # written by commands that run in the folder itself
 LOG_BYTES = 16_384
 
 
@@ -42,7 +43,7 @@ class ProcessDriver:
         self.run_dir = run_dir
 
     def resolve(self, reference: str) -> Image:
-        """The folder as an image; its ID is the hash of its content."""
+        """The folder as an image; its ID is the hash of its content, without `var` and the receipt of a check."""
         path, _, query = reference.partition("?")
         settings = {key: values[-1] for key, values in parse_qs(query).items()}
         folder = Path(reference if Path(reference).is_dir() else path).absolute()
@@ -142,9 +143,12 @@ class ProcessRunning:
 
 
 def _hash_folder(folder: Path, extra: str) -> str:
-    """sha256 of the names and contents of the files in `folder`, without compiled files."""
+    """sha256 of the names and contents of the files in `folder`, without compiled files and those of the judge."""
     digest = hashlib.sha256(extra.encode())
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
-        digest.update(os.fsencode(f"{path.relative_to(folder)}\0{path.stat().st_size}\0"))  # a name may be no UTF-8
+        name = path.relative_to(folder)
+        if name.parts[0] in NOT_HASHED:
+            continue
+        digest.update(os.fsencode(f"{name}\0{path.stat().st_size}\0"))  # a name may be no UTF-8
         digest.update(path.read_bytes())
     return digest.hexdigest()

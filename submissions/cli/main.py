@@ -13,6 +13,7 @@ import typer
 from submissions.cli.entry import EVERYWHERE, HELP, Debug, Quiet, take_common, version_of
 from submissions.cli.lazy import Lazy, lazy_group
 from submissions.cli.usage_errors import run
+from tasks.suites.names import did_you_mean
 
 REFUSED, USAGE, MACHINE_FAULT = 1, 2, 3
 BUG = "[bold red]A bug in lambench-submit:[/]"
@@ -50,9 +51,13 @@ OWN_OPTIONS = {*HELP["help_option_names"], "--version", "--install-completion", 
 
 
 def with_command(arguments: list[str]) -> list[str]:
-    """The arguments with their command: without one, they are about an image to submit."""
+    """The arguments with their command: without one, they are about an image to submit.
+
+    An image has no further argument: a word before one that is almost a command is a misspelt command.
+    """
     known = not arguments or arguments[0].lower() in LAZY or arguments[0] in OWN_OPTIONS
-    return arguments if known else [SUBMIT, *arguments]
+    misspelt = bool(arguments[1:]) and not arguments[1].startswith("-") and did_you_mean(arguments[0], LAZY)
+    return arguments if known or misspelt else [SUBMIT, *arguments]
 
 
 def main() -> None:
@@ -79,7 +84,7 @@ def explain(error: Exception) -> tuple[str, int]:
     from sandbox.verdict import JudgeFault, SubmissionFault
     from submissions.card.file import CardError, first_complaint
     from submissions.client.http import WebError
-    from submissions.client.status_bucket import InviteError
+    from submissions.client.status_bucket import InviteError, RevokedError
 
     match error:
         case SubmissionFault():
@@ -88,6 +93,8 @@ def explain(error: Exception) -> tuple[str, int]:
             return f"[bold red]This machine ({error.cause}):[/] {escape(error.remedy)}", MACHINE_FAULT
         case ValidationError():
             return f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}", USAGE
+        case RevokedError():
+            return f"[bold red]{escape(str(error))}[/]", REFUSED
         case WebError():
             return f"[bold red]{escape(str(error))}[/]", MACHINE_FAULT
         case CardError() | InviteError():

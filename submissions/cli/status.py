@@ -90,12 +90,16 @@ def run_log(submission: str, invite: Path | None, site: str | None, as_json: boo
     elif log:
         console.print(printable_end(log), markup=False, soft_wrap=True)
     else:
-        console.print(f"No log of {escape(plain(name))} was stored.")
+        why = "its container printed nothing, or the preflight is still to come"
+        console.print(f"There is no log of {escape(plain(name))}: {why}.", soft_wrap=True)
 
 
 def _status_bucket(invite: Path | None) -> StatusBucket:
     if invite is None:
-        raise InviteError(f"give --invite FILE, or set {INVITE_VARIABLE}, or --site for published pages")
+        raise InviteError(
+            f"give --invite FILE, or set {INVITE_VARIABLE}, or --site for published pages; what is in a store of this "
+            "machine is shown by judge list and judge show ID"
+        )
     return StatusBucket(read_invite(invite))
 
 

@@ -5,6 +5,8 @@ It is submitted to a store of this machine, or with an invitation to a judge els
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -27,8 +29,7 @@ from submissions.preflight.acceptance import earlier_submission, make_submission
 from submissions.preflight.table import preflight_table
 from submissions.progress import Reporter
 from submissions.records import ModelCard, PreflightReport, Submission, submission_id
-from submissions.settings import Settings
-from submissions.store.interface import Store
+from submissions.settings import INVITE_VARIABLE, Settings, absolute_address
 from submissions.store.open_store import open_store
 from submissions.tables import print_json, table_console
 
@@ -64,13 +65,21 @@ def run_submit(
         return
     sandbox = open_driver(driver or settings.driver, settings.run_dir, settings.runtime, settings.cold_start)
     resolved = sandbox.resolve(_reference(image, python, calculator))
-    opened = None if check_only else open_store(store or settings.store, settings.endpoint_url)
+    address = absolute_address(store) if store else settings.store
+    opened = None if check_only else open_store(address, settings.endpoint_url)
     earlier = earlier_submission(opened, resolved.id) if opened else None
     if earlier is not None:
-        _show_earlier(console, earlier, model_card, as_json)
+        _show_earlier(console, earlier, address, model_card, as_json)
         return
     report, log = check.report(image, sandbox, resolved, model_card)
-    _accept(console, opened, make_submission(author, model_card, resolved, report), log, as_json)
+    submission = make_submission(author, model_card, resolved, report)
+    if opened:
+        store_submission(opened, submission, log)
+    if as_json:
+        print(submission.model_dump_json(indent=2))
+        return
+    console.print(preflight_table(submission.card.name, submission.preflight))
+    _show_accepted(console, submission, "" if check_only else address, settings.driver)
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,7 @@ def _submit_with_invitation(check: _LocalCheck, invite: Path, options: Submissio
                 console.print(preflight_table(options.card.name, report))
         with Reporter(console) as reporter, reporter.unit(f"sending {options.image}") as progress:
             request = send_submission(session, options, resolved, progress)
-    _show_sent(console, request, check.as_json)
+    _show_sent(console, request, invite, check.as_json)
 
 
 def _show_already_sent(console: Console, reason: str, as_json: bool) -> None:
@@ -119,18 +128,20 @@ def _show_already_sent(console: Console, reason: str, as_json: bool) -> None:
         console.print(f"[bold yellow]=[/] This image {escape(reason)}: nothing to do.")
 
 
-def _show_sent(console: Console, request: SentRequest, as_json: bool) -> None:
+def _show_sent(console: Console, request: SentRequest, invite: Path, as_json: bool) -> None:
     if as_json:
         print_json({"sent": request, "known": ""})
         return
     name = escape(request.name)
+    is_in_variable = os.environ.get(INVITE_VARIABLE) == str(invite)
+    option = "" if is_in_variable else escape(f" --invite {shlex.quote(str(invite))}")
     if not request.image_id:
         console.print(f"[bold green]✓[/] {name} is sent. The judge reads it at its next intake.")
-        console.print("  To see its state: [bold]lambench-submit list[/]")
+        console.print(f"  To see its state: [bold]lambench-submit list{option}[/]", soft_wrap=True)
         return
     id = submission_id(request.name, request.image_id)
     console.print(f"[bold green]✓[/] {name} is sent. Once the judge has taken it, its ID is [bold]{id}[/].")
-    console.print(f"  To see its state: [bold]lambench-submit status {id} --watch[/]")
+    console.print(f"  To see its state: [bold]lambench-submit status {id} --watch{option}[/]", soft_wrap=True)
 
 
 def _reference(image: str, python: str | None, calculator: str | None) -> str:
@@ -150,26 +161,24 @@ def _refuse(
     raise typer.Exit(REFUSED)
 
 
-def _accept(console: Console, store: Store | None, submission: Submission, log: str, as_json: bool) -> None:
-    if store:
-        store_submission(store, submission, log)
-    if as_json:
-        print(submission.model_dump_json(indent=2))
-        return
-    console.print(preflight_table(submission.card.name, submission.preflight))
+def _show_accepted(console: Console, submission: Submission, address: str, usual: DriverName) -> None:
     name = escape(submission.card.name)
-    if store is None:
+    if not address:
         console.print(f"[bold green]✓[/] {name} would be judged. Nothing was submitted (--check-only).")
-    else:
-        console.print(f"[bold green]✓[/] {name} is submitted as [bold]{submission.id}[/].")
-        console.print("  Next: [bold]judge evaluate --all[/]")
+        return
+    console.print(f"[bold green]✓[/] {name} is submitted as [bold]{submission.id}[/].")
+    console.print(f"  It is in the store {escape(address)}", soft_wrap=True)
+    driver = submission.image.driver
+    option = "" if driver == usual else f" --driver {driver}"
+    console.print(f"  Next, in the folder of the judge with that store: [bold]judge evaluate --all{option}[/]")
 
 
-def _show_earlier(console: Console, earlier: Submission, card: ModelCard, as_json: bool) -> None:
+def _show_earlier(console: Console, earlier: Submission, address: str, card: ModelCard, as_json: bool) -> None:
     if as_json:
         print(earlier.model_dump_json(indent=2))
     else:
         console.print(f"[bold yellow]=[/] This image is already submitted as [bold]{earlier.id}[/]: nothing to do.")
+        console.print(f"  It is in the store {escape(address)}", soft_wrap=True)
     if card != earlier.card:
         console.print("[bold red]✗[/] The model card differs from the submitted one and was [bold]not[/] taken: a card")
         console.print("  is fixed for an image. To state something else, build a new image and submit that.")

@@ -250,9 +250,10 @@ def registry_reference(image: str, digests: tuple[str, ...]) -> str:
         name, _, value = digest.partition("@")
         if _with_host(name) == repository:
             return f"{repository}@{value}"
+    name = plain(image)
+    push = f"docker push {name}" if slash else f"docker tag {name} HOST/{name}; docker push HOST/{name}"
     raise InviteError(
-        f"{plain(image)} is in no registry, as far as this machine knows: push it first (docker push {plain(image)}), "
-        "or send it with --upload"
+        f"{name} is in no registry, as far as this machine knows: push it first ({push}), or send it with --upload"
     )
 
 

@@ -55,6 +55,10 @@ def read_invite(path: Path) -> InviteFile:
         raise InviteError(f"{path}: is no invitation ({plain(first_complaint(error))})") from error
 
 
+class RevokedError(WebError):
+    """The invitation was revoked: an answer of the judge, and no fault of a machine."""
+
+
 class StatusBucket:
     """What the judge wrote for the author of an invitation.
 
@@ -70,11 +74,12 @@ class StatusBucket:
         """The forms that can be used now.
 
         Raises:
-            WebError: also if the invitation is revoked, or its forms have expired.
+            RevokedError: the invitation is revoked.
+            WebError: also if its forms have expired.
         """
         forms = self._read(FORMS_FILE, UploadForms, MAX_FORMS_BYTES)
         if forms.revoked:
-            raise WebError(f"the invitation {plain(self.invite.name)} was revoked: {plain(forms.revoked, 500)}")
+            raise RevokedError(f"the invitation {plain(self.invite.name)} was revoked: {plain(forms.revoked, 500)}")
         if forms.expires <= (now or utc_now()):
             since = f"{forms.renewed:%Y-%m-%d %H:%M} UTC"
             raise WebError(f"the judge has not renewed its forms since {since}: wait for its next intake")

@@ -86,9 +86,10 @@ def answered_order(model: BatchCalculator, structures: Sequence[Atoms]) -> tuple
     """
     frames = Frames.from_atoms(list(structures))
     together, alone = model.compute(frames, ("energy",)).energy, OneByOne(model).compute(frames, ("energy",)).energy
-    in_order = tuple(range(len(frames)))
-    for order in permutations(in_order):
-        if order != in_order and _is_close(together, alone[list(order)], frames.n_atoms[list(order)]):
+    if _is_close(together, alone, frames.n_atoms):
+        return ()
+    for order in permutations(range(len(frames))):
+        if _is_close(together, alone[list(order)], frames.n_atoms[list(order)]):
             return tuple(i + 1 for i in order)
     return ()
 

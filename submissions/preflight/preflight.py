@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ase import Atoms
+
 from sandbox.driver import Driver, Image, Question
 from sandbox.error_sentences import error_sentence
 from sandbox.events import plain
@@ -36,16 +38,17 @@ from submissions.preflight.task_outlook import task_outlook
 from submissions.preflight.trainer_check import try_trainer
 from submissions.records import Check, PreflightReport, Timing
 from tasks.model.calculator import BatchCalculator
+from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause, Predictions, Properties
 
 MAX_PREFLIGHT_S = 600.0
 N_STEPS = 10  # one for each structure, two for physics, two at the end
 
 _REFUSALS = {
-    Cause.NON_FINITE: (Verdict.NON_FINITE, "The answer for every public structure was NaN or infinity."),
+    Cause.NON_FINITE: (Verdict.NON_FINITE, "There was NaN or infinity in the {quantity} of every public structure."),
     Cause.WRONG_SHAPE: (
         Verdict.WRONG_SHAPE,
-        "Forces must have shape (n_atoms, 3), and stress (6,) or (3, 3); every answer had another shape.",
+        "Forces must have shape (n_atoms, 3), and stress (6,) or (3, 3); answers had another shape.",
     ),
     Cause.OUT_OF_MEMORY: (Verdict.GPU_MEMORY_LIMIT, "The model ran out of memory on structures of sixteen atoms."),
     Cause.UNSUPPORTED: (
@@ -60,9 +63,9 @@ _REFUSALS = {
 
 # What the guest says about a shape, and the judge's sentence.
 _SHAPES = (
-    ("WrongShape: energy", "The energy must be one number; every answer was an array: return float(energy)."),
-    ("WrongShape: forces", "Forces must have shape (n_atoms, 3); every answer had another shape."),
-    ("WrongShape: stress", "Stress must have shape (6,) or (3, 3); every answer had another shape."),
+    ("WrongShape: energy", "The energy must be one number; an answer was an array: return float(energy)."),
+    ("WrongShape: forces", "Forces must have shape (n_atoms, 3); an answer had another shape."),
+    ("WrongShape: stress", "Stress must have shape (6,) or (3, 3); an answer had another shape."),
     ("WrongShape: compute_batch", "compute_batch must return one answer for each structure, in their order."),
     ("PropertyNotImplementedError: the calculator gave no", "calculate() must put what it offers into self.results."),
 )
@@ -191,12 +194,16 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
     Which structures are examined depends on the answers alone, never on times: runs can be compared.
 
     Raises:
-        SubmissionFault: no public structure got a finite answer of the right shape.
+        SubmissionFault: no public structure got a finite answer, or one got an answer of a wrong shape.
     """
     structures = public_structures()
     first = first_answers(model, structures)
     if not first.answered:
-        raise _refusal(first.together)
+        is_bad = dominant_cause(first.together) is Cause.NON_FINITE
+        raise _refusal(first.together, _first_not_finite(model, structures) if is_bad else "")
+    # Other shapes are a mistake of the program: three atoms alone may hide it, as (3, n_atoms) does.
+    if misshapen := [answer for answer in first.failed.values() if answer.failure[0] == Cause.WRONG_SHAPE]:
+        raise _refusal(Predictions.join(misshapen))
     offering = Offering(model, first.properties)
     seconds = {}
     for done, (name, atoms) in enumerate(first.answered.items()):
@@ -241,10 +248,22 @@ def _speed(seconds: Mapping[str, float], first: FirstAnswers, names: Sequence[st
     return Check(name="speed", passed=None, value=", ".join(speeds))
 
 
-def _refusal(answer: Predictions) -> SubmissionFault:
-    """The fault of a model that answered no structure; its private text begins with the most frequent error."""
+def _first_not_finite(model: BatchCalculator, structures: Mapping[str, Atoms]) -> str:
+    """The first of the model's properties with which no structure gets an answer, asked with those before it."""
+    frames = Frames.from_atoms(list(structures.values()))
+    asked = (model.properties[:n] for n in range(1, len(model.properties)))
+    return next((names[-1] for names in asked if not model.compute(frames, names).ok.any()), model.properties[-1])
+
+
+def _refusal(answer: Predictions, quantity: str = "") -> SubmissionFault:
+    """The fault that an answer of failed structures shows; its private text begins with the most frequent error.
+
+    Args:
+        quantity: that was not finite, if that is the fault.
+    """
     cause = dominant_cause(answer)
     verdict, sentence = _REFUSALS[cause]
+    sentence = sentence.format(quantity=quantity)
     errors = sorted(answer.errors.values(), key=lambda error: (error.cause is not cause, error.kind, error.text))
     lines = list(dict.fromkeys(f"{error.kind}: {error.text}" for error in errors))
     first = lines[0] if lines else ""
@@ -255,9 +274,9 @@ def _refusal(answer: Predictions) -> SubmissionFault:
 
 
 def _words(answer: Predictions) -> str:
-    """The cause of one structure's failure, and the text of an error or of a wrong shape."""
+    """The cause of one structure's failure, and the text of an error."""
     cause, error = Cause(int(answer.failure[0])), answer.errors.get(0)
-    if cause not in (Cause.ERROR, Cause.WRONG_SHAPE) or error is None:
+    if cause is not Cause.ERROR or error is None:
         return cause.word
     return f"{cause.word}: {plain(f'{error.kind}: {error.text}', MAX_ERROR)}"
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from sandbox.driver import Driver, Image
-from sandbox.drivers.docker_running import BUSY
+from sandbox.drivers.docker_running import BUSY, NO_ENGINE
 from sandbox.drivers.open_driver import open_driver
 from sandbox.image.image_check import MACHINE, invalid
 from sandbox.verdict import JudgeFault, SubmissionFault
@@ -75,7 +75,12 @@ def resolve_subject(
         factory = text.partition(":")[2].removesuffix("()") or "make_calculator"
         raise CardError(f"{text} is a file: name its module and factory, {module}:{factory}")
     if as_image or not MODULE.fullmatch(text):
-        return _image(text, settings)
+        try:
+            return _image(text, settings)
+        except JudgeFault as fault:
+            if fault.remedy != NO_ENGINE:
+                raise
+            raise JudgeFault(fault.cause, f"{NO_ENGINE}, or check module:factory, which needs none") from fault
     interpreter = _interpreter(python)
     module = text.partition(":")[0]
     source = find_module(module, interpreter, folder)

@@ -35,7 +35,7 @@ def task_outlook(properties: Properties, answered: Collection[str], has_trainer:
         missed = [kind for kind in kinds if lacking(kind.traits.needs, properties) == missing]
         rows += [_row(name, f"{why}: {_titles(some)}") for name, some in ((IN_PART, partly), (MISSED, missed)) if some]
     if untrained:
-        rows.append(_row(IN_PART, f"without a trainer, asked as it is: {_titles(untrained)}"))
+        rows.append(_row(IN_PART, f"without a trainer (only an image names one), asked as it is: {_titles(untrained)}"))
     for sort, names in SORTS.items():
         if not set(names) & set(answered):
             rows.append(_row(MISSED, f"all with {sort}s, if they fail as {', '.join(names[:-1])} and {names[-1]} did"))

@@ -17,8 +17,10 @@ def open_store(url: str, endpoint_url: str = "") -> Store:
         endpoint_url: of the S3 service; empty for that of the AWS chain.
 
     Raises:
-        StoreError: the kind of address is not known, or the path is not a directory.
+        StoreError: the address is not valid or its kind not known, or the path is not a directory.
     """
+    if url.startswith("s3:") and "://" not in url:
+        raise StoreError(f"store: {url} is no address: a bucket is s3://BUCKET/PREFIX")
     parts = urlsplit(url)
     if parts.scheme == "s3" and "://" in url:
         return S3Store.at(url, endpoint_url)

@@ -22,6 +22,7 @@ from tasks.datasets.crystal_items import Curve as Curve
 from tasks.datasets.crystal_items import CurveReference as CurveReference
 from tasks.datasets.diatomic_pairs import Diatomic
 from tasks.datasets.simulated_systems import SimulatedSystem
+from tasks.structures.validation_errors import SLUG
 from tasks.structures.validation_errors import one_line as one_line
 
 Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
@@ -33,7 +34,6 @@ CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
 LATER_ITEMS = ("systems", "paths", "pairs", "conductivities")
 ITEMS = ("differences", "curves", "scans", "crystals", *LATER_ITEMS)
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
-DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -109,7 +109,7 @@ class Card(CardPart):
     """
 
     schema_version: Literal[1] = 1
-    name: str = Field(pattern=DATASET_NAME)
+    name: str = Field(pattern=SLUG)
     version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")
     title: str = Field(min_length=1)
     domain: Domain

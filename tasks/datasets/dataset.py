@@ -224,7 +224,8 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
     """Writes `dataset` to its folder under `data_root`, whole or not at all, and returns the folder.
 
     Raises:
-        DatasetError: the folder exists already: a data set is never overwritten, its version goes up.
+        DatasetError: the folder exists already: a data set is never overwritten, its version goes up. Or it cannot be
+            written.
     """
     folder = new_folder(dataset.card, data_root)
     files = {
@@ -241,8 +242,11 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
         files[LABELS] = _pack(labels)
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     files[CARD] = card_toml(dataset.card.model_copy(update={"sha256": hashes})).encode()
-    data_root.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=data_root))
+    try:
+        data_root.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=data_root))
+    except OSError as error:
+        raise _unwritable(data_root, error) from None
     try:
         for name, data in files.items():
             with (temporary / name).open("wb") as file:
@@ -253,8 +257,12 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
         os.rename(temporary, folder)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise DatasetError(f"{folder}: cannot be written: {error.strerror}") from None
+        raise _unwritable(folder, error) from None
     return folder
+
+
+def _unwritable(path: Path, error: OSError) -> DatasetError:
+    return DatasetError(f"{path}: cannot be written: {error.strerror}: make room for it, or set data to another folder")
 
 
 def read_card(folder: Path) -> Card:

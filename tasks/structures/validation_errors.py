@@ -8,10 +8,17 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+NO_FIELD = "there is no such field"
+SLUG = r"^[a-z0-9][a-z0-9-]{0,62}$"
+VERSIONED_SLUG = r"^[a-z0-9][a-z0-9-]{0,62}@[A-Za-z0-9][A-Za-z0-9.-]*$"
+_PATTERNS: Mapping[str, str] = {
+    SLUG: "must be lower-case letters, digits and dashes",
+    VERSIONED_SLUG: "must be NAME@VERSION, the name of lower-case letters, digits and dashes",
+}
 # By pydantic's name of the problem; {…} are the limits that it states.
 _WORDS: Mapping[str, str] = {
     "missing": "is missing",
-    "extra_forbidden": "there is no such field",
+    "extra_forbidden": NO_FIELD,
     "string_type": "must be text",
     "string_too_short": "must not be empty",
     "string_too_long": "must not be longer than {max_length} characters",
@@ -52,7 +59,8 @@ def _words(problem: ErrorDetails) -> str:
     if problem["type"] not in _WORDS:
         return problem["msg"].removeprefix("Value error, ")
     context: dict[str, Any] = problem.get("ctx", {})
-    text, value = _WORDS[problem["type"]].format_map(context), problem["input"]
+    words = _PATTERNS.get(context.get("pattern", ""), _WORDS[problem["type"]])
+    text, value = words.format_map(context), problem["input"]
     if problem["type"] in ("missing", "extra_forbidden") or not isinstance(value, str | int | float):
         return text
     return f"{text}, not {value[:60]!r}" if isinstance(value, str) else f"{text}, not {value}"

@@ -11,6 +11,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, PositiveInt, model_validator
 
 from tasks.datasets.card_parts import CardPart
+from tasks.structures.validation_errors import SLUG
 
 SHA256 = r"^[0-9a-f]{64}$"
 COMMIT = r"^[0-9a-f]{40}$"
@@ -61,7 +62,7 @@ class Source(CardPart):
         datasets: NAME@VERSION of those that are imported from it, by the import commands of their tasks.
     """
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
+    name: str = Field(pattern=SLUG)
     git: str = Field("", pattern=rf"^$|{ADDRESS}")
     commit: str = Field("", pattern=rf"^$|{COMMIT}")
     url: str = Field("", pattern=rf"^$|{FILE_ADDRESS}")

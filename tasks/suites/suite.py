@@ -5,6 +5,7 @@ docs/suites.md describes the file, field by field.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,18 +14,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, PositiveFloat, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PositiveFloat, ValidationError
 
 from tasks.datasets.card import CardPart, Domain
 from tasks.kind import Parameters, Traits
 from tasks.kinds.registry import KINDS
-from tasks.structures.validation_errors import one_line
+from tasks.structures.validation_errors import NO_FIELD, SLUG, VERSIONED_SLUG, one_line
 from tasks.suites.names import did_you_mean, known_name
 from tasks.suites.published_numbers import PublishedNumber, PublishedPart, published_numbers
 from tasks.suites.sources import Source
 
-NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
-DATASET = r"^[a-z0-9][a-z0-9-]{0,62}@[A-Za-z0-9][A-Za-z0-9.-]*$"
 MODEL_DOMAINS: Mapping[str, Domain] = {
     "Inorganic Materials": "Inorganic Materials",
     "Molecules": "Molecules",
@@ -164,9 +163,9 @@ Lines = Annotated[tuple[str, ...], BeforeValidator(_as_lines)]
 
 
 class _StatedTask(CardPart):
-    name: str = Field(pattern=NAME)
+    name: str = Field(pattern=SLUG)
     kind: str
-    dataset: str = Field(pattern=DATASET)
+    dataset: str = Field(pattern=VERSIONED_SLUG)
     domain: str
     time_limit_s: PositiveFloat
     parameters: dict[str, Any] = Field(default_factory=dict)
@@ -193,7 +192,7 @@ def _short(version: str) -> str:
 
 
 class _StatedSuite(CardPart):
-    name: str = Field(pattern=NAME)
+    name: str = Field(pattern=SLUG)
     version: Annotated[str, AfterValidator(_short)] = Field(min_length=1)
     title: str = Field(min_length=1)
     release: str = ""
@@ -245,11 +244,15 @@ def read_suite(text: str, source: str) -> Suite:
         SuiteError: one line that names source and field.
     """
     try:
-        stated = _StatedSuite.model_validate(_extended(tomllib.loads(text), source))
-    except ValidationError as error:
-        raise SuiteError(f"{source}: {one_line(error)}") from None
+        content = _extended(tomllib.loads(text), source)
+    except SuiteError:
+        raise
     except (ValueError, RecursionError) as error:  # tomllib's own, and those of Python's limits on digits and depth
         raise SuiteError(f"{source}: is not TOML: {error}") from None
+    try:
+        stated = _StatedSuite.model_validate(content)
+    except ValidationError as error:
+        raise SuiteError(f"{source}: {_located(error, content)}") from None
     names = [task.name for task in stated.tasks]
     for index, name in enumerate(names):
         if name in names[:index]:
@@ -270,6 +273,24 @@ def read_suite(text: str, source: str) -> Suite:
     )
 
 
+def _located(error: ValidationError, content: Mapping[str, Any]) -> str:
+    """The first error, with the name of its task."""
+    in_task = re.fullmatch(r"(tasks\.(\d+))\.(.*)", one_line(error), re.DOTALL)
+    if not in_task:
+        return _fault(error, _StatedSuite)
+    place, index, _ = in_task.groups()
+    name = str(content["tasks"][int(index)].get("name", ""))[:MAX_NAME]
+    return _fault(error, _StatedTask).replace(f"{place}.", f"{place} ({name}): " if name else f"{place}: ", 1)
+
+
+def _fault(error: ValidationError, part: type[BaseModel]) -> str:
+    """The first error; of a field that does not exist, with the closest one of `part`."""
+    line = one_line(error)
+    field, _, words = line.partition(": ")
+    known = [each.alias or name for name, each in part.model_fields.items()]
+    return line + (did_you_mean(field.rpartition(".")[2], known) if words == NO_FIELD else "")
+
+
 def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
     """The tables of a suite that extends a packaged one: its tasks with the stated changes, then those of its own.
 
@@ -283,7 +304,8 @@ def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
             raise SuiteError(f"{source}: {field} of the tasks of another suite: state extends")
         return stated
     if name not in packaged_suites():
-        raise SuiteError(f"{source}: extends: there is no {name!r}, but {', '.join(packaged_suites())}")
+        known = ", ".join(packaged_suites()) + did_you_mean(str(name), packaged_suites())
+        raise SuiteError(f"{source}: extends: there is no {name!r}, but {known}")
     base = _extended(tomllib.loads(_packaged_text(name)), f"{name}.toml")
     names = [task["name"] for task in base["tasks"]]
     if not isinstance(changes, dict) or not all(isinstance(change, dict) for change in changes.values()):
@@ -328,13 +350,15 @@ def _published(stated: _StatedSuite, source: str) -> tuple[PublishedNumber, ...]
 def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:
     kind = KINDS.get(task.kind)
     if kind is None:
-        raise SuiteError(f"{where}: kind: there is no {task.kind!r}, but {', '.join(KINDS)}")
+        raise SuiteError(
+            f"{where}: kind: there is no {task.kind!r}, but {', '.join(KINDS)}{did_you_mean(task.kind, KINDS)}"
+        )
     if task.domain not in suite.domains:
         raise SuiteError(f"{where}: domain: must be {', '.join(map(repr, suite.domains))}, not {task.domain!r}")
     try:
         parameters = kind.parameters.model_validate(task.parameters)
     except ValidationError as error:
-        raise SuiteError(f"{where}: parameters.{one_line(error)}") from None
+        raise SuiteError(f"{where}: parameters.{_fault(error, kind.parameters)}") from None
     failed_share = suite.failed_share if task.failed_share is None else task.failed_share
     stated = dict(task) | {"parameters": parameters, "failed_share": failed_share}
     return Task(**stated, model_domain=suite.domains[task.domain])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from judge.cli.output import print_done
 from judge.data.dataset_names import dataset_names
 from judge.data.public_overlap import public_overlap
+from judge.data.reference_comparison import is_comparable
 from judge.data.summary import cluster_lines, summary_lines
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
 from tasks.importing.import_summary import ImportSummary
@@ -53,7 +54,8 @@ def print_written(as_json: bool, dataset: Dataset, data: Path) -> None:
     """Writes the data set, and prints where it is and what to do next."""
     name, folder = dataset.card.full_name, save_dataset(dataset, data)
     facts = {"data_set": name, "folder": str(folder), "structures": len(dataset.frames)}
-    print_done(as_json, facts, f"Written to {folder}", f"Next: judge data verify {name} --with IMAGE")
+    verify = [f"Next: judge data verify {name} --with IMAGE"] if is_comparable(dataset) else []
+    print_done(as_json, facts, f"Written to {folder}", *verify, f'A task of a suite names it: dataset = "{name}"')
 
 
 def public_sets(names: Sequence[str], data: Path) -> list[Dataset]:

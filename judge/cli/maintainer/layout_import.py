@@ -10,7 +10,7 @@ import typer
 
 from judge.cli.output import lines_aside, print_json
 from judge.config import load_settings
-from judge.data.import_options import ImportOptions
+from judge.data.import_options import LAYOUTS, ImportOptions
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
 from tasks.importing.import_summary import summarise
 from tasks.importing.imported_benchmark import ImportedBenchmark
@@ -18,7 +18,7 @@ from tasks.importing.ml_peg.import_layout import import_ml_peg
 from tasks.importing.mlipaudit.content import RunMode
 from tasks.importing.mlipaudit.import_layout import import_mlipaudit
 
-MLIPAUDIT, ML_PEG = "mlipaudit", "ml-peg"
+MLIPAUDIT, ML_PEG = LAYOUTS
 TITLES = {MLIPAUDIT: "MLIPAudit", ML_PEG: "ML-PEG"}
 BROKEN = 1
 

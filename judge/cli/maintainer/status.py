@@ -19,7 +19,7 @@ from judge.records.record_cache import open_cache
 from judge.records.results import read_submissions
 from judge.records.suite_record import load_unchanged
 from judge.workspace import Workspace, open_workspace
-from submissions.progress import duration
+from submissions.progress import count, duration
 from submissions.records import utc_now
 from submissions.tables import plain_table, table_console
 
@@ -61,7 +61,7 @@ def _states(workspace: Workspace, suite_name: str | None) -> Iterator[StoreStatu
 
 
 def _shown(state: StoreStatus) -> Group:
-    share = f"{state.n_judged} of {state.n_units} units of {state.n_submissions} submissions are judged"
+    share = f"{state.n_judged} of {state.n_units} units of {count(state.n_submissions, 'submission')} are judged"
     lines = [f"{state.suite}: {share}; {len(state.running)} run now, {len(state.held)} are held."]
     if state.left_s:
         end = datetime.fromtimestamp(time.time() + state.left_s).strftime("%Y-%m-%d %H:%M")

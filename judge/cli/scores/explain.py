@@ -117,7 +117,9 @@ def summary_of(board: Leaderboard, row: Row, terms: Mapping[str, Term], as_publi
     more = f"{n_more} more score{'s' if n_more > 1 else ''}, and how" if n_more > 0 else "How"
     options = " --as-published" * as_published
     command = f"judge explain {submission.id}{options}"
-    if terms:
+    if not any(line.is_judged for line in row.tasks):
+        lines.append(f"No task of {board.suite.name} was judged: name the suite that it was judged by with --suite")
+    elif terms:
         lines.append(f"{more} each was computed: {command} --details; one of them: --score {next(iter(terms))}")
     return lines
 

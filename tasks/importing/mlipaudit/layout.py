@@ -72,7 +72,7 @@ class BenchmarkFiles(NamedTuple):
             sizes = {path: int(match[1]) for path, match in matches.items() if match}
             if sizes:
                 return dict(sorted(sizes.items(), key=lambda entry: entry[1]))
-        raise MissingFiles(["{n_atoms}_{name}.xyz"])
+        raise MissingFiles(["files with a number of atoms and a name, such as 100_NAME.xyz"])
 
     @property
     def is_dev(self) -> bool:

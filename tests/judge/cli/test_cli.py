@@ -36,7 +36,7 @@ def test_the_output_says_what_was_done_and_the_next_step(world: World) -> None:
     assert "Of 2 units: 2 judged" in out
     assert "judge site build" in out
     status, out, _ = world.run("evaluate", "--all")
-    assert (status, out.strip()) == (0, "Nothing to do: all 2 results of 1 submissions in small exist.")
+    assert (status, out.strip()) == (0, "Nothing to do: all 2 results of 1 submission in small exist.")
     status, out, _ = world.run("show", "emt")
     assert "Results: 2 OK" in out
     assert len(out.splitlines()) <= 10

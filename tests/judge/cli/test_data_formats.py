@@ -98,6 +98,8 @@ def test_systems_for_dynamics_are_a_format(data_world: World) -> None:
     status, out, err = run("import", "dynamics", ".", *MOLECULES)
     assert status == 0, err
     assert "reference of PBE: density: 0.997 to 0.997" in out
+    assert "judge data verify" not in out  # it would compare nothing
+    assert 'A task of a suite names it: dataset = "mine@1"' in out
     (system,) = mine(data_world).table.systems
     assert system.id == "water"
 

@@ -33,6 +33,7 @@ def test_stated_units_are_those_of_the_data_set(data_world: World) -> None:
     assert alone in out.splitlines()
     largest = max(np.abs(a.get_stress()).max() for a in right) / units.GPa
     assert "10 structures of 8 atoms, 80 in all" in out
+    assert "Next: judge data verify mine@1 --with IMAGE" in out
     assert "charge: 0 × 10; 2S+1: not stated × 10" in out
     assert f" to {largest:.4g}, median" in out.partition("size of a stress component [GPa]: ")[2].splitlines()[0]
 
@@ -46,6 +47,7 @@ def test_stated_units_are_those_of_the_data_set(data_world: World) -> None:
             "--fparam: is not for extxyz, which has no use for it",
         ),
         (("--units", "ase", "--without", "charges"), "--without: 'charges' is no label: say energy, forces, stress"),
+        (("--units", "ase", "--name", "My set"), "--name: must be lower-case letters, digits and dashes, not 'My set'"),
         (("--units", "ase", "--d3", "pbe-bj"), "--d3: the labels then contain dispersion: say --dispersion"),
         (
             ("--units", "ase", "--dispersion", "--d3", "pbe"),

@@ -51,6 +51,7 @@ def test_options_that_do_not_fit_are_refused(layout: Path, tmp_path: Path) -> No
     assert (status, line) == (2, "judge: --mode: is for mlipaudit, not for scans; leave it out")
     status, _, line = run("import", "scans", str(layout), "--label-set", "PBE")
     assert (status, line) == (2, "judge: --name: is missing: judge data import --help says what it is")
-    status, _, line = run("import", "mlipaudit", str(tmp_path))
-    assert status == 2
+    (tmp_path / "empty").mkdir()
+    status, output, line = run("import", "mlipaudit", str(tmp_path / "empty"))
+    assert (status, "such as 100_NAME.xyz" in output, "{" in output) == (2, True, False)
     assert line.endswith("has no benchmark of MLIPAudit: unpack its archives there, one folder each")

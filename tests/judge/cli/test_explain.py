@@ -128,6 +128,12 @@ def test_a_missing_metric_is_explained_at_its_leaf(judged: World) -> None:
     assert "mlipaudit" not in answer["scores"]  # nothing to show in the one benchmark there is
 
 
+def test_a_suite_of_which_no_task_was_judged_is_not_explained(judged: World) -> None:
+    status, out, _ = judged.run_here("explain", A.id, "--suite", "demo", COLUMNS="200")
+    assert status == 0
+    assert out.splitlines()[-1] == "No task of demo was judged: name the suite that it was judged by with --suite"
+
+
 def test_depth_cuts_the_tree_in_text_and_json(judged: World) -> None:
     answer = explain(judged, A.id, "--score", "force-field", "--depth", "1")
     (tree,) = answer["scores"].values()

@@ -121,6 +121,12 @@ MISTAKES = {
         3,
         settings(store="s4://bucket"),
     ),
+    "a bucket without its slashes": Mistake(
+        "list",
+        "judge: this machine (STORE): store: s3:/bucket/judge is no address: a bucket is s3://BUCKET/PREFIX",
+        3,
+        settings(store="s3:/bucket/judge"),
+    ),
     "a store in a bucket without credentials": Mistake(
         "list",
         "judge: this machine (STORE): store: s3://bucket/judge/submissions/: no AWS credentials here: "
@@ -165,7 +171,7 @@ MISTAKES = {
     ),
     "a field of a suite that does not exist": Mistake(
         "plan",
-        "judge: small.toml: tasks.0.time_limit: there is no such field",
+        "judge: small.toml: tasks.0 (copper): time_limit: there is no such field; did you mean time_limit_s?",
         2,
         edited("small.toml", "time_limit_s", "time_limit"),
     ),
@@ -175,6 +181,19 @@ MISTAKES = {
         "not 'Metals'",
         2,
         edited("small.toml", '"Inorganic Materials"', '"Metals"'),
+    ),
+    "a release that does not exist": Mistake(
+        "plan",
+        "judge: small.toml: release: there is no release 'lambench-0.3', but corrected, lambench-0.3.1, "
+        "lambench-1.0.0, lambench-2025-five; did you mean lambench-0.3.1?",
+        2,
+        edited("small.toml", 'version = "1"', 'version = "1"\nrelease = "lambench-0.3"'),
+    ),
+    "a release of MLIPAudit that does not exist": Mistake(
+        "evaluate --all",
+        "judge: small.toml: mlipaudit_release: there is no release '0.1.8', but mlipaudit, mlipaudit-0.1.8",
+        2,
+        edited("small.toml", 'version = "1"', 'version = "1"\nmlipaudit_release = "0.1.8"'),
     ),
     "no such GPU": Mistake(
         "evaluate --all --gpus GPU-0",
@@ -195,7 +214,7 @@ MISTAKES = {
     ),
     "an engine that does not run": Mistake(
         "selftest",
-        "judge: this machine (DOCKER): no Docker engine answers: start it, or set DOCKER_HOST, or use --driver process",
+        "judge: this machine (DOCKER): no Docker engine answers: start it, or set DOCKER_HOST",
         3,
         environment=NO_ENGINE,
     ),

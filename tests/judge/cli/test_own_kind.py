@@ -120,6 +120,9 @@ def test_a_missing_data_set_is_named_with_the_format_that_the_kind_brings(own_wo
     assert (status, "--label-set: is missing" in err) == (2, True)
     status, _, err = own_world.run_here("data", "import", "bends", "metals.xyz", *STATED)
     assert (status, "FORMAT: 'bends' is unknown; one of extxyz, " in err) == (2, True)
+    assert err.rstrip().endswith(", stretches, mlipaudit, ml-peg")
+    status, _, err = own_world.run_here("data", "import", "mlipaudt", "metals.xyz", *STATED)
+    assert (status, "did you mean mlipaudit?" in err) == (2, True)
 
 
 def test_results_of_a_kind_that_is_no_longer_installed_stand_in_no_way(world: World) -> None:

@@ -32,6 +32,10 @@ MISTAKES = {
     "see judge site serve --help",
     "lambench-submit check": "lambench-submit check: the argument SUBJECT is missing (image:tag, or module:factory of "
     "this folder or this Python): see lambench-submit check --help",
+    "lambench-submit chek my-model": "lambench-submit: there is no command 'chek'; did you mean check? "
+    "See lambench-submit --help",
+    "lambench-submit my-model other": "lambench-submit submit: there is no place for the argument other: "
+    "see lambench-submit submit --help",
     "lambench-submit my-model --jsn": "lambench-submit submit: there is no option --jsn; did you mean --json? "
     "See lambench-submit submit --help",
     "lambench-submit my-model --driver podman": "lambench-submit submit: --driver: 'podman' is not one of docker, "

@@ -62,6 +62,16 @@ time_limit_s = 60
 """
 
 
+def test_nothing_is_built_for_no_submission_and_what_is_missing_is_named_all_the_same(world: World) -> None:
+    world.write_settings(suite="quickstart")
+    status, out, _ = world.run_here("evaluate", "--all")
+    assert (status, "Building" in out, "nothing to judge" in out) == (0, False, True)
+    assert not (world.root / "data" / "s22@1").exists()
+    world.write_settings(suite="gscdb")
+    status, _, err = world.run_here("plan")
+    assert (status, "data sets are missing" in err) == (2, True)
+
+
 def add_tasks(world: World, text: str) -> None:
     """The suite of the world, and more."""
     path = world.root / "small.toml"
@@ -84,6 +94,14 @@ def test_missing_data_sets_are_all_named_with_the_remedy_and_nothing_is_run(worl
     assert "--skip-missing" in err
     assert "Traceback" not in err
     assert not list(world.store.list("attempts/"))
+
+
+def test_a_misspelt_data_set_gets_the_closest_name(world: World) -> None:
+    world.write_settings()
+    add_tasks(world, MORE.replace('"barriers@1"', '"nickl@1"').replace('"tin@2"', '"coper@1"'))
+    _, _, err = world.run_here("plan")
+    assert "barriers-again (energy_differences); did you mean nickel@1?" in err
+    assert "coper@1 for tin (labelled_frames)\n" in err  # the suite states how to get it
 
 
 def test_the_rest_is_judged_when_told_to_and_what_is_left_out_is_said(world: World) -> None:

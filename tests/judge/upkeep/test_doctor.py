@@ -43,6 +43,17 @@ def test_a_key_is_looked_for_and_not_made(world: World) -> None:
     assert findings(world)["key"].ok is False
 
 
+def test_folders_that_cannot_be_written_are_named(world: World) -> None:
+    assert findings(world)["folders"].ok
+    assert not world.settings.site_dir.exists()
+    (world.root / "var").write_text("in the way")
+    for name in ("data", "site_dir"):
+        folder = world.root / "var" / name
+        finding = findings(world.with_settings(**{name: folder}))["folders"]
+        expected = f"{folder} cannot be written (Not a directory): make room for it, or set {name}"
+        assert finding == ("folders", False, expected)
+
+
 def test_a_suite_that_cannot_be_judged_is_named(world: World) -> None:
     assert findings(world)["suite"] == ("suite", True, "small, version 1: its 2 tasks can be judged")
     suite = world.root / "small.toml"

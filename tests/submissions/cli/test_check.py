@@ -199,6 +199,16 @@ def test_what_cannot_be_is_one_line_and_leaves_no_receipt(
     assert not (author.folder / RECEIPT_FILE).exists()
 
 
+def test_without_an_engine_the_remedy_is_one_that_check_has(
+    author: AuthorFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    output = author.run("check", "my-model:1.0")
+    assert output.status == 3
+    assert "set DOCKER_HOST, or check module:factory, which needs none" in output.words
+    assert "--driver" not in output.words
+
+
 @pytest.mark.docker
 def test_a_name_that_is_a_module_and_an_image_is_asked_about(author: AuthorFolder, images: docker.DockerClient) -> None:
     name = "lambench_of_two_minds"

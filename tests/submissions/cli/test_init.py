@@ -70,7 +70,7 @@ def test_init_writes_a_folder_and_never_over_another(
     assert "Put your weights into my model/weights/mace.model" in output
     assert "cd 'my model' && docker build -t my-model ." in output
     assert "lambench-submit my-model --invite FILE --upload" in output
-    assert "*.invite.json" in (tmp_path / "my model" / ".dockerignore").read_text().splitlines()
+    assert {"*.invite.json", "var"} <= {*(tmp_path / "my model" / ".dockerignore").read_text().splitlines()}
     assert read_card(tmp_path / "my model" / "lambench.toml").name == "my model"
     (tmp_path / "my model" / "lambench.toml").unlink()
     (tmp_path / "my model" / "calculator.py").write_text("mine")

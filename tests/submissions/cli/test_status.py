@@ -169,7 +169,8 @@ def test_a_duplicate_names_the_earlier_one_and_a_delayed_one_its_reason(status_s
 
 def test_the_log_of_a_submission(status_server: StatusServer) -> None:
     status_server.statuses = [status_of([decide(sent_request(), "submitted", submission=ID)], [progress_of()])]
-    assert "No log of emt-0123456789ab was stored." in status_server.run("log", "emt")[1]
+    nothing = "There is no log of emt-0123456789ab: its container printed nothing, or the preflight is still to come."
+    assert nothing in status_server.run("log", "emt")[1]
     status_server.logs[log_name(ID)] = f"loading\n{TRICK}\n[bold]x[/bold]"
     assert status_server.run("log", "emt")[1] == f"loading\n{SHOWN}\n[bold]x[/bold]\n"
     assert json.loads(status_server.run("log", "emt", "--json")[1]) == {
@@ -282,6 +283,7 @@ def test_without_an_invitation_the_remedy_is_named(tmp_path: Path) -> None:
         status, _, err = run_here(tmp_path, {}, *command)
         assert status == 2
         assert "give --invite FILE, or set LAMBENCH_INVITE, or --site" in " ".join(err.split())
+        assert "in a store of this machine is shown by judge list and judge show ID" in " ".join(err.split())
     status, _, err = run_here(tmp_path, {}, "list", "--invite", "none.json")
     assert (status, "there is no such file" in err) == (2, True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import docker
 import pytest
@@ -40,8 +41,19 @@ def test_a_reference_by_digest_needs_nothing_here(author: AuthorMachine) -> None
     reference = f"registry.example.org/group/model@sha256:{'1' * 64}"
     status, out, err = author.run(reference, "--no-check")
     assert status == 0, err
-    assert "lambench-submit list" in out
+    assert "lambench-submit list\n" in out
     assert author.requests()[0].image.reference == reference
+
+
+def test_the_next_command_names_the_invitation_unless_the_variable_does(author: AuthorMachine) -> None:
+    author.put_forms()
+    without_variable = {name: value for name, value in author.environment.items() if name != "LAMBENCH_INVITE"}
+    reference = f"registry.example.org/group/model@sha256:{'2' * 64}"
+    status, out, err = run_here(author.root, without_variable, reference, "--invite", str(author.file), "--no-check")
+    assert status == 0, err
+    command = re.search(r"lambench-submit (list .*)\n", out)
+    assert command
+    assert run_here(author.root, without_variable, *command[1].split())[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -63,6 +75,13 @@ def test_the_digest_of_the_repository_that_was_named(image: str, digests: tuple[
 def test_a_digest_of_another_repository_does_not_count() -> None:
     with pytest.raises(InviteError, match="push it first"):
         registry_reference("ghcr.io/a/b:1", ("ghcr.io/a/c@sha256:1",))
+
+
+def test_an_image_without_a_registry_in_its_name_gets_one_before_it_is_pushed() -> None:
+    with pytest.raises(InviteError, match=r"\(docker tag my-model:1 HOST/my-model:1; docker push HOST/my-model:1\)"):
+        registry_reference("my-model:1", ())
+    with pytest.raises(InviteError, match=r"push it first \(docker push ghcr.io/a/b:1\)"):
+        registry_reference("ghcr.io/a/b:1", ())
 
 
 def test_options_that_exclude_each_other(author: AuthorMachine) -> None:

@@ -69,6 +69,8 @@ def test_a_revoked_invitation_and_old_forms_say_so(author: AuthorMachine) -> Non
     author.put_file("forms.json", revoked.model_dump_json())
     with pytest.raises(WebError, match=r"alice was revoked: left\\x1b\[31m us"):
         StatusBucket(author.invite).forms()
+    status, _, err = author.run(f"registry.example.org/group/model@sha256:{'1' * 64}", "--no-check")
+    assert (status, "alice was revoked" in err) == (1, True)  # refused; no fault of a machine
 
 
 def test_a_form_in_the_open_is_refused_where_the_status_bucket_is_not() -> None:

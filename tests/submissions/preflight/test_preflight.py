@@ -17,7 +17,7 @@ from ase.calculators.emt import EMT
 
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.card.file import read_card
-from submissions.preflight.batches import batch_difference, batch_structures
+from submissions.preflight.batches import answered_order, batch_difference, batch_structures
 from submissions.preflight.gradients import GradientComparison, compare_forces, energy_noise
 from submissions.preflight.log import MAX_BYTES, log_path, printable_end, read_log
 from submissions.preflight.preflight import measure_model
@@ -169,6 +169,11 @@ def test_answers_of_a_batch_in_another_order_are_reported(order: Callable[[list[
     assert checks["batch against single"].passed is False
 
 
+def test_energies_in_order_are_not_called_disordered() -> None:
+    structures = batch_structures(list(public_structures().values()))
+    assert answered_order(model(Charged()), structures) == ()  # all its energies are equal
+
+
 def test_charge_and_spin() -> None:
     assert charge_and_spin(model()) == {"charge": "ignores charge", "spin": "ignores multiplicity"}
     seen = charge_and_spin(model(Charged()))
@@ -219,11 +224,33 @@ class Short(Charged):
         self.results["forces"] = np.zeros(3)
 
 
-@pytest.mark.parametrize(("calculator", "verdict"), [(Nan(), Verdict.NON_FINITE), (Short(), Verdict.WRONG_SHAPE)])
+class Transposed(Charged):
+    """Right for a molecule of three atoms alone."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms)
+        self.results["forces"] = np.zeros((3, len(atoms)))
+
+
+@pytest.mark.parametrize(
+    ("calculator", "verdict"),
+    [(Nan(), Verdict.NON_FINITE), (Short(), Verdict.WRONG_SHAPE), (Transposed(), Verdict.WRONG_SHAPE)],
+)
 def test_what_refuses(calculator: Calculator, verdict: Verdict) -> None:
     with pytest.raises(SubmissionFault) as caught:
         measure_model(model(calculator))
     assert caught.value.verdict is verdict
+
+
+@pytest.mark.parametrize("quantity", ["energy", "forces"])
+def test_a_quantity_that_is_not_finite_is_named(quantity: str) -> None:
+    class NotFinite(Charged):
+        def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+            super().calculate(atoms)
+            self.results[quantity] = self.results[quantity] + float("nan")
+
+    with pytest.raises(SubmissionFault, match=f"in the {quantity} of every public structure"):
+        measure_model(model(NotFinite()))
 
 
 def test_ids_are_plain_and_tell_the_image() -> None:
@@ -267,11 +294,23 @@ def test_submitting_a_folder(tmp_path: Path) -> None:
     again = submit(*arguments, cwd=tmp_path)
     assert again.returncode == 0
     assert f"already submitted as {submission.id}" in " ".join(again.stdout.split())
+    assert f"It is in the store {tmp_path}/var/store\n" in again.stdout
     other = tmp_path / "other.toml"
     other.write_text('name = "Another name"')
     dropped = submit(*arguments[:-1], str(other), cwd=tmp_path)
     assert dropped.returncode == 1
     assert "was not taken" in " ".join(dropped.stdout.split())
+
+
+def test_a_folder_that_is_submitted_from_within_stays_the_same_submission(tmp_path: Path) -> None:
+    (tmp_path / "calculator.py").write_text("from ase.calculators.emt import EMT as make_calculator\n")
+    first = submit(".", "--driver", "process", cwd=tmp_path)
+    assert "judge evaluate --all --driver process" in first.stdout
+    assert (tmp_path / "var" / "store").is_dir()
+    (tmp_path / "lambench-receipt.json").write_text("{}")
+    assert "already submitted" in submit(".", "--driver", "process", cwd=tmp_path).stdout
+    (tmp_path / "calculator.py").write_text("from ase.calculators.emt import EMT\nmake_calculator = EMT\n")
+    assert "is submitted as" in submit(".", "--driver", "process", cwd=tmp_path).stdout
 
 
 def test_a_refused_folder_is_not_submitted(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_each_kind_is_in_exactly_one_row(properties: Properties, has_trainer: bo
 def test_a_model_that_is_not_trained_is_asked_as_it_is() -> None:
     learning = [kind.traits.title for kind in KINDS.values() if isinstance(kind, Learning)]
     partly = [row.value for row in task_outlook(ALL_PROPERTIES, EVERY, False) if row.name == IN_PART]
-    assert partly == [f"without a trainer, asked as it is: {', '.join(learning)}"]
+    assert partly == [f"without a trainer (only an image names one), asked as it is: {', '.join(learning)}"]
     assert not [row for row in task_outlook(ALL_PROPERTIES, EVERY, True) if row.name == IN_PART]
 
 

@@ -33,6 +33,12 @@ def copper() -> Dataset:
     return make_dataset(frames, labels, citation='A "quoted" name\nand Å', baselines={"PBE": {"force_rmse": 0.5}})
 
 
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "var").write_text("in the way")
+    with pytest.raises(DatasetError, match=r"var/data: cannot be written: Not a directory: .* set data to another"):
+        save_dataset(copper(), tmp_path / "var" / "data")
+
+
 def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     made = copper()
     folder = save_dataset(made, tmp_path)

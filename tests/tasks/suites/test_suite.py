@@ -66,19 +66,38 @@ def test_a_suite_is_loaded_from_a_path(tmp_path: Path) -> None:
     ("old", "new", "says"),
     [
         ('"nve"', '"nvt"', r"tasks\.0 \(drift\): kind: there is no 'nvt', but"),
+        ('"nve"', '"labeled_frames"', r"kind: there is no 'labeled_frames', but .*; did you mean labelled_frames\?$"),
         ("steps = 10", "steps = 0", r"tasks\.0 \(drift\): parameters\.steps: must be greater than 0, not 0$"),
-        ("steps = 10", "step = 10", r"tasks\.0 \(drift\): parameters\.step: there is no such field$"),
+        (
+            "steps = 10",
+            "step = 10",
+            r"tasks\.0 \(drift\): parameters\.step: there is no such field; did you mean steps\?$",
+        ),
         ("steps = 10", "timestep_fs = nan", r"parameters\.timestep_fs"),
-        ("crystals@1", "crystals", r"tasks\.0\.dataset"),
-        ('"nve-crystals@1"', '"../x@1"', r"tasks\.0\.dataset"),
-        ("time_limit_s = 60", "", r"tasks\.0\.time_limit_s: is missing$"),
-        ("time_limit_s = 60", 'time_limit_s = "long"', r"tasks\.0\.time_limit_s: must be a number, not 'long'$"),
+        ("crystals@1", "crystals", r"tasks\.0 \(drift\): dataset: must be NAME@VERSION, .*, not 'nve-crystals'$"),
+        ('"nve-crystals@1"', '"../x@1"', r"tasks\.0 \(drift\): dataset"),
+        ("time_limit_s = 60", "", r"tasks\.0 \(drift\): time_limit_s: is missing$"),
+        (
+            "time_limit_s =",
+            "time_limit =",
+            r"\(drift\): time_limit: there is no such field; did you mean time_limit_s\?$",
+        ),
+        (
+            'name = "drift"',
+            'name = "My drift"',
+            r"name: must be lower-case letters, digits and dashes, not 'My drift'$",
+        ),
+        (
+            "time_limit_s = 60",
+            'time_limit_s = "long"',
+            r"tasks\.0 \(drift\): time_limit_s: must be a number, not 'long'$",
+        ),
         (
             "Inorganic Materials",
             "Rocks",
             r"tasks\.0 \(drift\): domain: must be 'Inorganic Materials', .*, not 'Rocks'$",
         ),
-        ("[[tasks]]", "[[task]]", r"mine\.toml: task: there is no such field$"),
+        ("[[tasks]]", "[[task]]", r"mine\.toml: task: there is no such field; did you mean tasks\?$"),
         ("[[tasks]]", "failed_share = 0\n[[tasks]]", r"mine\.toml: failed_share: must be greater than 0, not 0$"),
         (
             "[[tasks]]",
@@ -212,7 +231,8 @@ def test_a_suite_extends_a_packaged_one_with_changes_by_task() -> None:
     alone = read_suite(text + 'without = ["physicality"]\n' + GOOD[GOOD.index("[[tasks]]") :], "mine.toml")
     assert [task.name for task in alone.tasks] == ["drift"]
     for line, fault in (
-        ('extends = "none"', r"mine.toml: extends: there is no 'none', but demo, diatomics, gscdb"),
+        ('extends = "none"', r"^mine.toml: extends: there is no 'none', but demo, diatomics, gscdb"),
+        ('extends = "mlipaudt"', r"^mine.toml: extends: there is no 'mlipaudt', but .*; did you mean mlipaudit\?$"),
         ('extends = "physicality"\n[changes.other]\ntime_limit_s = 5', r"changes\.other: physicality has no such task"),
         ('extends = "physicality"\nchanges = [1]', "changes: must be a table for each changed task"),
         ("[changes.physicality]\ntime_limit_s = 5", "changes: are of the tasks of another suite: state extends"),
