@@ -264,11 +264,18 @@ def test_the_authors_frames_come_first_and_long_lines_are_cut(command: Command) 
 
 
 def test_no_card_and_the_text_of_an_error_are_said_beside_a_model_that_passes(command: Command) -> None:
+    molecules = answering('if atoms.pbc.any(): raise ValueError("no crystals here")')
+    said = " ".join(command("check", "calculator:make_calculator", calculator=molecules).split())
+    assert "There is no lambench.toml in this folder" in said
+    assert "no crystals here" in said
+    assert "passes the preflight" in said
+
+
+def test_a_wrong_shape_in_one_structure_refuses_the_model(command: Command) -> None:
     nine = answering('self.results["stress"] = np.zeros(9)', '["energy", "forces", "stress"]')
     said = " ".join(command("check", "calculator:make_calculator", calculator=nine).split())
-    assert "There is no lambench.toml in this folder" in said
-    assert "stress has shape (9,)" in said
-    assert "passes the preflight" in said
+    assert "stress has shape (9,), not (6,)" in said
+    assert "passes the preflight" not in said
 
 
 @pytest.mark.parametrize("subject", ["my-model:1", "my_model:latest"])

@@ -67,7 +67,7 @@ def test_public_pages_tell_scores_and_logs_without_an_invitation(site: OddServer
     status, out, _ = run_here(tmp_path, {}, "status", "emt", "--site", address, "--json")
     assert json.loads(out)["scores"]["rank"] == 1
     assert run_here(tmp_path, {}, "log", "emt", "--site", address)[1] == f"said\n{SHOWN}\n"
-    assert "No log of" in run_here(tmp_path, {}, "log", "lj", "--site", address)[1]
+    assert "There is no log of" in run_here(tmp_path, {}, "log", "lj", "--site", address)[1]
 
 
 def test_what_is_not_published_is_one_line(site: OddServer, tmp_path: Path) -> None:
