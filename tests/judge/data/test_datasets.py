@@ -17,6 +17,7 @@ import typer
 from ase.build import bulk
 from ase.calculators.emt import EMT
 from ase.io import write
+from pydantic import BaseModel
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -77,7 +78,7 @@ def test_nothing_is_built_for_no_submission_and_what_is_missing_is_named_all_the
     assert (status, "data sets are missing" in err) == (2, True)
 
 
-TABLES = {
+TABLES: dict[str, type[BaseModel]] = {
     "reactions.json": StatedReactions,
     "scans.json": StatedScans,
     "paths.json": StatedPaths,
