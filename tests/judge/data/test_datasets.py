@@ -17,6 +17,7 @@ import typer
 from ase.build import bulk
 from ase.calculators.emt import EMT
 from ase.io import write
+from pydantic import BaseModel
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -26,8 +27,13 @@ from judge.evaluation.evaluate import in_words
 from judge.evaluation.unit_report import Did
 from submissions.progress import Reporter
 from tasks.datasets.dataset import load_dataset
+from tasks.importing.crystal_tables import StatedCrystals
+from tasks.importing.dynamics import StatedSystems
 from tasks.importing.ml_peg.import_layout import card_of
 from tasks.importing.mlipaudit.import_layout import dataset_name
+from tasks.importing.reaction_paths import StatedPaths
+from tasks.importing.reactions import StatedReactions
+from tasks.importing.scans import StatedScans
 from tasks.kinds.dynamics import DynamicsParameters
 from tasks.kinds.registry import GROUP, KINDS
 from tasks.simulation.start_geometries import start_geometries
@@ -70,6 +76,25 @@ def test_nothing_is_built_for_no_submission_and_what_is_missing_is_named_all_the
     world.write_settings(suite="gscdb")
     status, _, err = world.run_here("plan")
     assert (status, "data sets are missing" in err) == (2, True)
+
+
+TABLES: dict[str, type[BaseModel]] = {
+    "reactions.json": StatedReactions,
+    "scans.json": StatedScans,
+    "paths.json": StatedPaths,
+    "crystals.json": StatedCrystals,
+    "systems.json": StatedSystems,
+}
+
+
+def test_the_tables_of_the_manual_are_tables_that_are_read() -> None:
+    sections = re.findall(
+        r"^### (\w+\.json)\n(.*?)(?=^##)", MANUAL.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert [name for name, _ in sections] == list(TABLES)
+    for name, text in sections:
+        (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+        assert TABLES[name].model_validate_json(example)
 
 
 def add_tasks(world: World, text: str) -> None:
