@@ -274,13 +274,14 @@ def read_suite(text: str, source: str) -> Suite:
 
 
 def _located(error: ValidationError, content: Mapping[str, Any]) -> str:
-    """The first error, with the name of its task."""
+    """The first error, with the name of its task if that is a name."""
     in_task = re.fullmatch(r"(tasks\.(\d+))\.(.*)", one_line(error), re.DOTALL)
     if not in_task:
         return _fault(error, _StatedSuite)
     place, index, _ = in_task.groups()
-    name = str(content["tasks"][int(index)].get("name", ""))[:MAX_NAME]
-    return _fault(error, _StatedTask).replace(f"{place}.", f"{place} ({name}): " if name else f"{place}: ", 1)
+    name = str(content["tasks"][int(index)].get("name"))
+    named = f"{place} ({name})" if re.fullmatch(SLUG, name) else place
+    return _fault(error, _StatedTask).replace(f"{place}.", f"{named}: ", 1)
 
 
 def _fault(error: ValidationError, part: type[BaseModel]) -> str:

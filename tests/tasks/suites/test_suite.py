@@ -76,6 +76,7 @@ def test_a_suite_is_loaded_from_a_path(tmp_path: Path) -> None:
         ("steps = 10", "timestep_fs = nan", r"parameters\.timestep_fs"),
         ("crystals@1", "crystals", r"tasks\.0 \(drift\): dataset: must be NAME@VERSION, .*, not 'nve-crystals'$"),
         ('"nve-crystals@1"', '"../x@1"', r"tasks\.0 \(drift\): dataset"),
+        ('name = "drift"', r'name = "\u001b[2J"', r"mine\.toml: tasks\.0: name: must be .*, not '\\x1b\[2J'$"),
         ("time_limit_s = 60", "", r"tasks\.0 \(drift\): time_limit_s: is missing$"),
         (
             "time_limit_s =",
