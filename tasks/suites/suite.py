@@ -293,8 +293,10 @@ def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
         raise SuiteError(f"{source}: changes.{unknown[0]}: {name} has no such task, but {', '.join(names)}")
     if not isinstance(without, list) or any(task not in names or task in changes for task in without):
         raise SuiteError(f"{source}: without: must list tasks of {name} without changes: {', '.join(names)}")
-    tasks = [_changed(task, changes.get(task["name"], {})) for task in base["tasks"] if task["name"] not in without]
-    return {**_without_numbers(base, without), **stated, "tasks": [*tasks, *stated.get("tasks", [])]}
+    kept = [task for task in base["tasks"] if task["name"] not in without]
+    tasks = [_changed(task, changes.get(task["name"], {})) for task in kept]
+    others = [old["name"] for old, new in zip(kept, tasks, strict=True) if _is_other(old, new)]
+    return {**_without_numbers(base, [*without, *others]), **stated, "tasks": [*tasks, *stated.get("tasks", [])]}
 
 
 def _without_numbers(suite: Mapping[str, Any], tasks: Collection[str]) -> dict[str, Any]:
@@ -311,9 +313,15 @@ def _without_numbers(suite: Mapping[str, Any], tasks: Collection[str]) -> dict[s
 
 
 def _changed(task: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """A task with other fields; of its parameters those that are not stated stay."""
+    """A task with other fields; of its parameters those that are not stated stay, and no numbers of another task."""
     parameters = {**task.get("parameters", {}), **change.get("parameters", {})}
-    return {**task, **change, **({"parameters": parameters} if parameters else {})}
+    changed = {**task, **change, **({"parameters": parameters} if parameters else {})}
+    return {**changed, "release_name": change.get("release_name", "")} if _is_other(task, changed) else changed
+
+
+def _is_other(task: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
+    """Whether numbers that were published for `task` are not those of the changed one."""
+    return any(task.get(field) != changed.get(field) for field in ("name", "kind", "dataset", "parameters"))
 
 
 def _references(stated: _StatedSuite, source: str) -> tuple[StatedReference, ...]:
