@@ -47,7 +47,7 @@ from tasks.importing.stated_tables import (
     read_stated,
     references_by_label_set,
 )
-from tasks.simulation.molecules import check_molecules, molecules_of, whole_molecules
+from tasks.simulation.molecules import check_molecules, molecules_of
 from tasks.structures.frames import Frames, Int
 from tasks.structures.predictions import Labels
 from tasks.trajectories.secondary_structure import secondary_structure
@@ -148,8 +148,7 @@ def _starts_of_pdb(folder: Path, stated: Sequence[StatedSystem], multiplicity: i
     _check_overlap(frames, names, folder)
     with dataset_faults(folder):
         molecules = molecules_of(frames)
-        whole = whole_molecules(frames, molecules)
-    return Starts(folder, Imported(whole, Labels(), names, ("",) * len(names)), {"molecule": molecules}, files)
+    return Starts(folder, Imported(frames, Labels(), names, ("",) * len(names)), {"molecule": molecules}, files)
 
 
 def _system(stated: StatedSystem, starts: Starts, card: Card, where: str) -> SimulatedSystem:

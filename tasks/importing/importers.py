@@ -153,6 +153,7 @@ def plain_blocks(source: FrameSource, report: Report) -> list[ReadFrames] | None
                 first += len(block)
                 n_characters += sum(len(line) for frame in block for line in (frame.comment, *frame.rows))
                 report(min(total, round(n_characters / MB)), total, "MB")
+            source.check_end(file, first)
     except (OSError, NotPlain, UnicodeError):
         return None
     return parts

@@ -1,13 +1,14 @@
 """Structures of PDB files: elements, names, residues and chains of atoms, and the cell.
 
-The first model counts. A file whose atoms are not those of one whole structure gets one line with file and residue.
+The first model counts. Molecules that lie across the boundary of the cell are made whole. A file whose atoms are not
+those of one whole structure gets one line with file and residue.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -17,9 +18,10 @@ from ase import Atoms
 from ase.cell import Cell
 from ase.data import atomic_numbers
 
-from tasks.datasets.card import DatasetError
+from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.datasets.protein_analyses import BackboneResidue
-from tasks.structures.frames import Float
+from tasks.simulation.molecules import molecules_of, whole_molecules
+from tasks.structures.frames import Float, Frames
 
 AMINO_ACIDS = frozenset(
     ["ALA", "ARG", "ASN", "ASP", "CYS", "GLN", "GLU", "GLY", "HIS", "ILE", "LEU", "LYS", "MET", "PHE", "PRO", "SER",
@@ -110,8 +112,11 @@ class PdbStructure:
         return residues
 
 
-def read_pdb(path: Path) -> PdbStructure:
-    """The first model of a PDB file.
+def read_pdb(path: Path, cell: Float | None = None) -> PdbStructure:
+    """The first model of a PDB file, with whole molecules.
+
+    Args:
+        cell: (3, 3) [Å] of a file that states none.
 
     Raises:
         DatasetError: the file has no atoms, a number or an element is missing, an atom is there twice, models differ,
@@ -131,7 +136,23 @@ def read_pdb(path: Path) -> PdbStructure:
     lines = [_atom_line(record, path) for record in models[0]]
     residues = _residues(lines, path)
     _check_hydrogens(residues, lines, path)
-    return PdbStructure(lines, residues, _cell(text, path))
+    stated = _cell(text, path)
+    return _whole(PdbStructure(lines, residues, cell if stated is None else stated), path)
+
+
+def _whole(structure: PdbStructure, path: Path) -> PdbStructure:
+    """The structure with whole molecules; a crystal, whose bonds do not end, stays as it is."""
+    if structure.cell is None:
+        return structure
+    with dataset_faults(path):
+        frames = Frames.from_atoms([structure.atoms])
+    try:
+        molecules = molecules_of(frames)
+    except ValueError:
+        return structure
+    positions = whole_molecules(frames, molecules).positions.tolist()
+    moved = [line._replace(position=(x, y, z)) for line, (x, y, z) in zip(structure.lines, positions, strict=True)]
+    return replace(structure, lines=moved)
 
 
 def _models(text: Sequence[str]) -> list[list[str]]:

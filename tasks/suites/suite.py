@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -33,6 +33,7 @@ FAILED_SHARE = 0.5
 MAX_NAME = 60
 MAX_TITLE = 80
 MAX_VERSION_BYTES = 40  # it is part of a key in the store, where a byte may take three characters
+BY_TASK = frozenset({"metrics", "items"})  # tables of references and published models
 TRIVIAL = "composition-only"  # the reference that every suite has
 
 
@@ -315,14 +316,35 @@ def _extended(stated: dict[str, Any], source: str) -> dict[str, Any]:
         raise SuiteError(f"{source}: changes.{unknown[0]}: {name} has no such task, but {', '.join(names)}")
     if not isinstance(without, list) or any(task not in names or task in changes for task in without):
         raise SuiteError(f"{source}: without: must list tasks of {name} without changes: {', '.join(names)}")
-    tasks = [_changed(task, changes.get(task["name"], {})) for task in base["tasks"] if task["name"] not in without]
-    return {**base, **stated, "tasks": [*tasks, *stated.get("tasks", [])]}
+    kept = [task for task in base["tasks"] if task["name"] not in without]
+    tasks = [_changed(task, changes.get(task["name"], {})) for task in kept]
+    others = [old["name"] for old, new in zip(kept, tasks, strict=True) if _is_other(old, new)]
+    return {**_without_numbers(base, [*without, *others]), **stated, "tasks": [*tasks, *stated.get("tasks", [])]}
+
+
+def _without_numbers(suite: Mapping[str, Any], tasks: Collection[str]) -> dict[str, Any]:
+    """The tables of a suite, in which references and published models have no numbers of `tasks`."""
+    tables: dict[str, list[dict[str, Any]]] = {"references": [], "published": []}
+    for name, kept in tables.items():
+        for row in suite.get(name, ()):
+            numbers = {
+                of: {task: row[of][task] for task in row[of] if task not in tasks} for of in BY_TASK & row.keys()
+            }
+            if any(numbers.values()):
+                kept.append({**row, **numbers})
+    return {**suite, **tables}
 
 
 def _changed(task: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """A task with other fields; of its parameters those that are not stated stay."""
+    """A task with other fields; of its parameters those that are not stated stay, and no numbers of another task."""
     parameters = {**task.get("parameters", {}), **change.get("parameters", {})}
-    return {**task, **change, **({"parameters": parameters} if parameters else {})}
+    changed = {**task, **change, **({"parameters": parameters} if parameters else {})}
+    return {**changed, "release_name": change.get("release_name", "")} if _is_other(task, changed) else changed
+
+
+def _is_other(task: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
+    """Whether numbers that were published for `task` are not those of the changed one."""
+    return any(task.get(field) != changed.get(field) for field in ("name", "kind", "dataset", "parameters"))
 
 
 def _references(stated: _StatedSuite, source: str) -> tuple[StatedReference, ...]:

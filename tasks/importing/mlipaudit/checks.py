@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from ase import Atoms
 from ase.data import atomic_numbers, covalent_radii
+from ase.geometry import find_mic
 
 from tasks.datasets.card import DatasetError
 from tasks.simulation.molecules import BOND
@@ -158,7 +159,7 @@ def bonded(atoms: Atoms) -> Bool:
 
 
 def check_same_structure(atoms: Atoms, other: Atoms, names: tuple[str, str], where: str) -> None:
-    """Two files have one structure.
+    """Two files have one structure; atoms may be at other periodic images in the cell of `other`.
 
     Args:
         names: of the files of `atoms` and `other`.
@@ -167,7 +168,8 @@ def check_same_structure(atoms: Atoms, other: Atoms, names: tuple[str, str], whe
         DatasetError: the line begins with `where`.
     """
     check_same_order(atoms, other, names, where)
-    away = np.abs(atoms.positions - other.positions).max(axis=1)
+    vectors, _ = find_mic(atoms.positions - other.positions, other.cell, other.pbc)
+    away = np.abs(vectors).max(axis=1)
     if away.max() > SAME_PLACE:
         i = int(np.argmax(away))
         raise DatasetError(

@@ -149,10 +149,11 @@ def _structure(files: BenchmarkFiles, system: PublishedSystem) -> tuple[Atoms, P
         DatasetError: the files disagree, or the charge is impossible; one line that names the file.
     """
     path = files.path(f"{system.name}.pdb")
-    pdb, atoms = read_pdb(path), _read_xyz(files.path(f"{system.name}.xyz"))
+    pdb = read_pdb(path, None if system.box is None else Cell.new(system.box).array)
+    atoms = _read_xyz(files.path(f"{system.name}.xyz"))
     check_same_structure(atoms, pdb.atoms, (f"{system.name}.xyz", path.name), str(path))
-    if pdb.cell is not None or system.box is not None:
-        atoms.cell, atoms.pbc = (Cell.new(system.box) if pdb.cell is None else pdb.cell), True
+    if pdb.cell is not None:
+        atoms.cell, atoms.pbc = pdb.cell, True
     atoms.info = {"charge": system.charge, "spin": 1}
     check_closed_shell(atoms, str(path))
     return _whole(atoms, path), pdb

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from ase import Atoms
 from ase.calculators.calculator import PropertyNotImplementedError
 from ase.db import connect
 from ase.io import iread, read
-from ase.io.formats import UnknownFileTypeError
+from ase.io.formats import UnknownFileTypeError, filetype, open_with_compression
 from ase.stress import full_3x3_to_voigt_6_stress
 
 from tasks.datasets.card import DatasetError, dataset_faults
@@ -101,15 +101,43 @@ class FrameSource(NamedTuple):
         # Databases keep no `info`.
         rows = connect(self.path, type="db").select() if self.format == "db" and self.path.is_file() else None
         try:
-            for atoms in iread(self.path, index=":", format=self.format):
+            for atoms in self._structures():
                 if rows is not None:
                     row = next(rows)
                     atoms.info |= {**row.data, **row.key_value_pairs}
                 yield atoms
+        except DatasetError:
+            raise
         except FileNotFoundError:
             raise DatasetError(f"{self.path}: is not there") from None
         except READER_ERRORS as error:
             raise self._unreadable(error, _first_bad(self.path, self.format)) from None
+
+    def _structures(self) -> Iterator[Atoms]:
+        if not self.path.is_file() or (self.format or filetype(str(self.path))) != "extxyz":
+            yield from iread(self.path, index=":", format=self.format)
+            return
+        with open_with_compression(str(self.path), "r") as file:
+            n = 0
+            for atoms in iread(file, index=":", format="extxyz"):
+                yield atoms
+                n += 1
+            self.check_end(file, n)
+
+    def check_end(self, rest: Iterable[str], n: int) -> None:
+        """Checks that extended XYZ has no text after the blank line at which reading ends.
+
+        Args:
+            rest: the lines after frame `n` - 1, the last one that was read.
+
+        Raises:
+            DatasetError: it has; the line names file and frame.
+        """
+        if any(map(str.strip, rest)):
+            raise DatasetError(
+                f"{self.path}: frame {n}: begins with a blank line: remove the blank lines between frames, or the text "
+                "after the last frame"
+            )
 
     def _unreadable(self, error: BaseException, frame: str) -> DatasetError:
         text = " ".join(str(error).split()) or type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from ase.io import write
 
 from tasks.datasets.card import DatasetError
 from tasks.importing.import_summary import summarise
-from tasks.importing.importers import read_structures
+from tasks.importing.importers import read_atoms, read_structures
 from tasks.importing.label_units import ASE_UNITS
 from tasks.importing.labelled_import import labelled_dataset
 from tests.tasks.imported_frames import import_frames
@@ -142,6 +143,27 @@ def test_bad_frames_are_refused_with_file_and_frame(text: str, says: str, tmp_pa
         import_frames(path, CARD)
     assert str(refused.value).startswith(str(path))
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["two.extxyz", "two.xyz.gz"])
+@pytest.mark.parametrize("format", ["extxyz", None])
+@pytest.mark.parametrize("info", ["energy=1.0", "energy=1.0 note=[1,2]", ""])
+def test_no_frame_after_a_blank_line_is_lost(info: str, format: str | None, name: str, tmp_path: Path) -> None:
+    """ASE's reader ends there without a word. A blank comment, and blank lines at the end, are no such line."""
+    path, frames, opened = tmp_path / name, xyz(info=info) * 3, gzip.open if name.endswith("gz") else open
+    with opened(path, "wt") as file:
+        file.write(f"{frames}\n \n")
+    assert len(read_structures(path, format=format).frames) == len(read_atoms(path, format)) == 3
+    for rest in (frames, "frames of the second run\n"):
+        with opened(path, "wt") as file:
+            file.write(f"{frames}\n \n{rest}")
+        for read in (read_structures, read_atoms):
+            with pytest.raises(DatasetError) as refused:
+                read(path, format=format)
+            assert str(refused.value) == (
+                f"{path}: frame 3: begins with a blank line: remove the blank lines between frames, or the text after "
+                "the last frame"
+            )
 
 
 @pytest.mark.parametrize("format", ["extxyz", "traj", "db"])

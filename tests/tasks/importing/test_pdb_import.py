@@ -76,6 +76,35 @@ def test_a_chain_ends_where_residues_are_apart(tmp_path: Path) -> None:
     assert [residue.chain for residue in read_pdb(path).backbone()] == [0, 0, 1]
 
 
+def at(line: str, xyz: Any) -> str:
+    x, y, z = xyz
+    return f"{line[:30]}{x:8.3f}{y:8.3f}{z:8.3f}{line[54:]}"
+
+
+def test_a_protein_across_the_boundary_is_one_chain_and_its_own_reference(tmp_path: Path) -> None:
+    """As programs of dynamics write boxes: every atom inside the cell."""
+    shift = np.array([5.0, 0.0, 0.0])
+    positions = [np.array([float(line[k : k + 8]) for k in (30, 38, 46)]) for line in peptide()]
+    cell = np.array([12.0, 13.0, 14.0])
+    wrapped = [at(line, (xyz + shift) % cell) for line, xyz in zip(peptide(), positions, strict=True)]
+    rmsd = {"measure": "rmsd", "atoms": list(range(15)), "reference_pdb": "peptide.pdb"}
+    made = imported(tmp_path, [CELL, *wrapped], [OUTLIERS, rmsd])
+    outliers, own = made.table.systems[0].analyses
+    assert isinstance(outliers, DihedralOutliersAnalysis)
+    assert [residue.chain for residue in outliers.residues] == [0, 0, 0]
+    reference = np.array(own.reference["experiment"])
+    np.testing.assert_array_equal(reference, made.frames.positions)
+    np.testing.assert_allclose(reference - reference[0], np.array(positions) - positions[0], atol=2e-3)
+
+
+def test_a_crystal_stays_as_it_is(tmp_path: Path) -> None:
+    """Its bonds lead from atoms to their own images."""
+    path = tmp_path / "chain.pdb"
+    cell = CELL.replace("12.000", " 2.600")
+    path.write_text("\n".join([cell, *(record(i, f"C{i}", "UNK", 1, (2.5 - 1.3 * i, 0, 0), "C") for i in range(2))]))
+    np.testing.assert_array_equal(read_pdb(path).positions[:, 0], [2.5, 1.2])
+
+
 def test_elements_are_of_the_columns_or_of_a_name_that_leaves_no_doubt(tmp_path: Path) -> None:
     path = tmp_path / "ions.pdb"
     ions = [record(0, "CA", "CA", 1, (0, 0, 0), "CA"), record(1, "CL", "LIG", 2, (9, 0, 0), "CL")[:76]]

@@ -249,6 +249,47 @@ def test_a_suite_extends_a_packaged_one_with_changes_by_task() -> None:
             read_suite(text.replace('extends = "physicality"', line), "mine.toml")
 
 
+@pytest.mark.parametrize("name", packaged_suites())
+def test_each_task_of_a_packaged_suite_can_be_left_out_with_its_published_numbers(name: str) -> None:
+    base = load_suite(name)
+    for task in base.tasks if len(base.tasks) > 1 else ():
+        text = f'name = "mine"\nversion = "1"\ntitle = "Mine"\nextends = "{name}"\nwithout = ["{task.name}"]\n'
+        left = read_suite(text, "mine.toml")
+        assert left.tasks == tuple(other for other in base.tasks if other != task)
+        metrics = [{key: r.metrics[key] for key in r.metrics if key != task.name} for r in base.references]
+        assert [r.metrics for r in left.references] == [each for each in metrics if each]
+        published = [(p.task, p.item, p.name, p.value) for p in base.published if p.task != task.name]
+        assert [(p.task, p.item, p.name, p.value) for p in left.published] == published
+
+
+@pytest.mark.parametrize(
+    ("change", "stays"),
+    [
+        ('dataset = "mine@1"', False),
+        ('parameters = { unit = "eV" }', False),
+        ('name = "noble"', False),
+        ("time_limit_s = 5", True),
+        ('parameters = { unit = "kcal/mol" }', True),  # as it is
+    ],
+)
+def test_published_numbers_stay_with_the_task_that_they_were_published_for(change: str, stays: bool) -> None:
+    text = 'name = "mine"\nversion = "1"\ntitle = "Mine"\nextends = "gscdb"\n[changes.a24]\n'
+    base, changed = load_suite("gscdb"), read_suite(text + change, "mine.toml")
+    assert [r.metrics for r in changed.references] == [
+        {task: metrics for task, metrics in r.metrics.items() if stays or task != "a24"} for r in base.references
+    ]
+
+
+def test_a_task_with_another_data_set_has_no_published_baseline() -> None:
+    first, *others = load_suite("lambench-2025").tasks
+    text = 'name = "mine"\nversion = "1"\ntitle = "Mine"\nextends = "lambench-2025"\n'
+    text += f'[changes.{first.name}]\ndataset = "mine@1"\n'
+    changed = read_suite(text, "mine.toml")
+    assert changed.tasks == (replace(first, dataset="mine@1", release_name=""), *others)
+    restated = read_suite(text + 'release_name = "mine"\n', "mine.toml")
+    assert restated.tasks == (replace(first, dataset="mine@1", release_name="mine"), *others)
+
+
 def test_the_run_modes_of_mlipaudit_measure_all_18_benchmarks_and_share_what_is_the_same() -> None:
     whole, fast, dev = (load_suite(name) for name in ("mlipaudit", "mlipaudit-fast", "mlipaudit-dev"))
     for suite in (whole, fast, dev):

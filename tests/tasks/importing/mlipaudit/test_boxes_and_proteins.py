@@ -180,6 +180,28 @@ def test_a_protein_has_its_reference_and_one_analysis_for_each_residue_name(prot
     ]
 
 
+@pytest.mark.parametrize("has_cell", [True, False])
+def test_a_protein_across_the_boundary_has_the_same_analyses(proteins: Path, has_cell: bool) -> None:
+    """Each file has every atom inside the box; without a cell in the file, the box is the one that MLIPAudit states."""
+    published = imported(proteins.parent, "sampling", "dev")
+    box = published.frames.cell[0].diagonal()
+    pdb, middle = proteins / f"{CHIGNOLIN}.pdb", published.frames.positions[:138].mean(axis=0)
+    lines = pdb.read_text().splitlines()
+    for i, line in enumerate(lines):
+        if line.startswith(("ATOM  ", "HETATM")):
+            xyz = (np.array([float(line[k : k + 8]) for k in (30, 38, 46)]) - middle) % box
+            lines[i] = line[:30] + "".join(f"{x:8.3f}" for x in xyz) + line[54:]
+    pdb.write_text("\n".join(line for line in lines if has_cell or not line.startswith("CRYST1")))
+    text = (proteins / f"{CHIGNOLIN}.xyz").read_text().splitlines()
+    for i, line in enumerate(text[2:], 2):
+        symbol, *xyz = line.split()
+        text[i] = " ".join([symbol, *(f"{x:.6f}" for x in (np.array(xyz, float) - middle) % box)])
+    (proteins / f"{CHIGNOLIN}.xyz").write_text("\n".join(text))
+    wrapped = imported(proteins.parent, "sampling", "dev")
+    assert wrapped.table == published.table
+    assert wrapped.frames.cell.tolist() == published.frames.cell.tolist()
+
+
 def test_the_folders_of_older_releases_are_read(proteins: Path, reference_data: Path) -> None:
     older = imported(reference_data / "mlipaudit", "folding_stability", "dev")
     assert older.table == imported(proteins.parent, "folding_stability", "dev").table
