@@ -142,10 +142,14 @@ def public_parts(parts: Iterable[MetricPart], metrics: Mapping[str, Metric], *, 
     parts = tuple(parts)
     if not hidden:
         return _cut_parts(parts, SCORE_DIGITS)
-    left_out: Counter[tuple[str, str]] = Counter()
+    asked: Counter[tuple[str, str]] = Counter()  # in the parts that are left out
+    answered = asked.copy()
     for part in filter(_is_small, parts):
-        left_out[part.by, part.metric] += n_answered(part)
-    revealing = {breakdown for breakdown, n in left_out.items() if 0 < n < LEAST_ITEMS}
+        asked[part.by, part.metric] += part.n_items
+        answered[part.by, part.metric] += n_answered(part)
+    revealing = {
+        breakdown for left_out in (asked, answered) for breakdown, n in left_out.items() if 0 < n < LEAST_ITEMS
+    }
     shown = [
         part
         for part in parts
