@@ -8,6 +8,7 @@ import pytest
 
 from judge.config import JudgeSettings
 from judge.evaluation.unit_report import Did
+from judge.records.probe_secret import order_secret
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
 from tests.servers.rgw import RgwServer
@@ -46,7 +47,8 @@ def test_a_store_in_a_bucket_has_the_digest_of_a_folder(world: World, aws_enviro
     in_bucket = S3World(world.root, f"s3://{bucket}/private/judge", aws_environment.endpoint)
     world.write_settings()
     submission = world.submit("emt")
-    for key in world.store.list("submissions/"):
+    order_secret(world.store)
+    for key in (*world.store.list("submissions/"), *world.store.list("secrets/")):
         assert in_bucket.store.put_if_absent(key, world.store.get(key))
 
     summary, _ = world.evaluate()
