@@ -171,6 +171,20 @@ def test_references_come_from_another_file(tmp_path: Path) -> None:
         imported(tmp_path, peptide(), [{"measure": "rmsd", "atoms": "CA", "reference_pdb": "ref.pdb"}])
 
 
+def test_atoms_of_two_chains_without_names_have_no_reference(tmp_path: Path) -> None:
+    """Waters beyond the last residue number share their names, too; they are not selected."""
+    both = [*peptide(), *(at(line, (1.2 * i, 0, 30.0)) for i, line in enumerate(peptide()))]
+    rmsd = {"measure": "rmsd", "atoms": "CA", "reference_pdb": "peptide.pdb"}
+    with pytest.raises(DatasetError, match=r"atom CA of ALA A 1 is there twice: give each chain its own name in pep"):
+        imported(tmp_path, both, [rmsd])
+    (tmp_path / "ref.pdb").write_text("\n".join(peptide()))
+    with pytest.raises(DatasetError, match=r"atom CA of ALA A 1 is there twice: give each chain its own name in ref"):
+        imported(tmp_path, both, [{**rmsd, "reference_pdb": "ref.pdb"}])
+    named = [line.replace(" A ", " B ") if i >= 15 else line for i, line in enumerate(both)]
+    made = imported(tmp_path, [*named, *water(4, 60.0), *water(5, 70.0), *water(4, 80.0)], [rmsd])
+    assert len(set(made.table.systems[0].analyses[0].reference["experiment"])) == 6
+
+
 def test_chignolin_in_water(reference_data: Path, tmp_path: Path) -> None:
     """MLIPAudit's files: ten residues, 310 waters, charge −2; the classes of DSSP have its hairpin."""
     pytest.importorskip("mdtraj")
