@@ -105,6 +105,14 @@ def test_a_crystal_stays_as_it_is(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_pdb(path).positions[:, 0], [2.5, 1.2])
 
 
+def test_calcium_is_no_alpha_carbon(tmp_path: Path) -> None:
+    path, calcium = tmp_path / "ion.pdb", record(15, "CA", "CA", 9, (0, 0, 20), "CA")
+    path.write_text("\n".join([*peptide(), calcium]))
+    assert read_pdb(path).named("CA") == [2, 7, 12]
+    path.write_text(calcium)
+    assert read_pdb(path).named("CA") == [0]
+
+
 def test_elements_are_of_the_columns_or_of_a_name_that_leaves_no_doubt(tmp_path: Path) -> None:
     path = tmp_path / "ions.pdb"
     ions = [record(0, "CA", "CA", 1, (0, 0, 0), "CA"), record(1, "CL", "LIG", 2, (9, 0, 0), "CL")[:76]]
