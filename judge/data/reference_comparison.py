@@ -132,7 +132,7 @@ class ReferenceModel(NamedTuple):
         def compared(answer: Predictions) -> list[LabelComparison]:
             energy = np.full(n, np.nan)
             energy[chosen] = answer.energy
-            return compare_items(part, label_set, energy)
+            return compare_items(part, label_set, energy, self.dataset.frames.n_atoms)
 
         return self.lines(label_set, self.dataset.frames.take(chosen), ("energy",), compared, "items")
 

@@ -1,7 +1,7 @@
 """Equations of state of crystals by several codes, as the ACWF verification publishes them.
 
 A folder has the results of codes as JSON, and the crystals as `*.xsf` or as one `*.extxyz` with names. The results are
-files of one code each, whose names end in `-<code>.json`:
+files of one code each, whose names end in `-v<number>-<code>.json`, one or several for a code:
 
     {"BM_fit_data": {"Ac-X/BCC": {"min_volume": 45.94, "bulk_modulus_ev_ang3": 0.1539, "bulk_deriv": 3.404}},
      "num_atoms_in_sim_cell": {"Ac-X/BCC": 1}}
@@ -18,9 +18,10 @@ Source: E. Bosoni et al., Nat. Rev. Phys. 6, 45 (2024), doi:10.1038/s42254-023-0
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from ase import Atoms
@@ -119,17 +120,34 @@ def read_codes(folder: Path) -> Codes:
                 atoms = of_code.num_atoms_in_sim_cell
                 if missing := sorted(fits.keys() - atoms.keys()):
                     raise DatasetError(f"{path}: num_atoms_in_sim_cell: {missing[0]}: is missing")
-                code = path.stem.rpartition("-")[2]
-                codes[code] = {name: _reference(fit, atoms[name]) for name, fit in fits.items()}
-                continue
-            for code, fits in _COMBINED.validate_python(stated).items():
-                for name, fit in fits.items():
-                    if fit.num_atoms is None:
-                        raise DatasetError(f"{path}: {code}: {name}: num_atoms: is missing")
-                    codes.setdefault(code, {})[name] = _reference(fit, fit.num_atoms)
+                results = {_code_of(path): {name: _reference(fit, atoms[name]) for name, fit in fits.items()}}
+            else:
+                results = _combined(stated, path)
+        for code, references in results.items():
+            if twice := sorted(codes.get(code, {}).keys() & references.keys()):
+                raise DatasetError(f"{path}: {code}: {twice[0]}: is in another file, too: keep one of them")
+            codes.setdefault(code, {}).update(references)
     if not codes:
         raise DatasetError(f"{folder}: has no JSON file with the results of codes")
     return codes
+
+
+def _code_of(path: Path) -> str:
+    """The code of a file, such as `wien2k-dk_0.06` of `results-oxides-verification-PBE-v1-wien2k-dk_0.06.json`."""
+    after_version = re.search(r"-v\d+-(.+)", path.stem)
+    return after_version[1] if after_version else path.stem.rpartition("-")[2]
+
+
+def _combined(stated: Any, path: Path) -> dict[str, dict[str, CurveReference]]:
+    """The results of all codes in one file."""
+    results: dict[str, dict[str, CurveReference]] = {}
+    for code, fits in _COMBINED.validate_python(stated).items():
+        results[code] = {}
+        for name, fit in fits.items():
+            if fit.num_atoms is None:
+                raise DatasetError(f"{path}: {code}: {name}: num_atoms: is missing")
+            results[code][name] = _reference(fit, fit.num_atoms)
+    return results
 
 
 def _reference(fit: Fit, n_atoms: int) -> CurveReference:

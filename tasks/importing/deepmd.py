@@ -38,7 +38,7 @@ _TRANSPOSED = np.array([0, 4, 8, 7, 6, 3])
 
 
 def read_deepmd(path: Path, fparam: Sequence[Column] = ()) -> Imported:
-    """All systems in `path`, which is a system or a folder of systems at any depth; each system is a group.
+    """All systems in `path`, which is a system or a folder of systems or links to them at any depth, a group each.
 
     Args:
         fparam: the columns of `fparam.npy`.
@@ -48,11 +48,26 @@ def read_deepmd(path: Path, fparam: Sequence[Column] = ()) -> Imported:
     """
     if not path.exists():
         raise DatasetError(f"{path}: is not there")
-    systems = sorted(types.parent for types in path.rglob("type.raw"))
+    with dataset_faults(path):
+        systems = sorted(_systems(path))
     if not systems:
         raise DatasetError(f"{path}: type.raw: is in no folder here: this is no system of DeePMD, nor a folder of them")
     names = [path.resolve().name if system == path else str(system.relative_to(path)) for system in systems]
     return joined([_system(system, name, fparam) for system, name in zip(systems, names, strict=True)])
+
+
+def _systems(folder: Path, above: frozenset[Path] = frozenset()) -> list[Path]:
+    """The folders with a `type.raw` in `folder`, links to folders included; a link to one `above` leads to no more.
+
+    Raises:
+        DatasetError: a link whose target is missing.
+    """
+    if folder.is_symlink() and not folder.exists():
+        raise DatasetError(f"{folder}: is a link to {folder.readlink()}, which is not there: restore or remove it")
+    if not folder.is_dir() or (target := folder.resolve()) in above:
+        return []
+    inner = [system for path in folder.iterdir() for system in _systems(path, above | {target})]
+    return [folder, *inner] if (folder / "type.raw").exists() else inner
 
 
 def joined(parts: Sequence[Imported]) -> Imported:

@@ -22,6 +22,7 @@ chains, residues and names.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -203,10 +204,17 @@ def _of_file(path: Path, fields: Mapping[str, Any], pdb: PdbStructure, where: st
     if fields["measure"] == "secondary_structure":
         return _classes(reference, where)
     index = {line.key: i for i, line in enumerate(reference.lines)}
+    chosen = [pdb.lines[atom] for atom in fields.get("atoms", ()) if atom < len(pdb.lines)]
+    counts = Counter(line.key for line in reference.lines), Counter(line.key for line in chosen)
     atoms = []
-    for line in (pdb.lines[atom] for atom in fields.get("atoms", ()) if atom < len(pdb.lines)):
+    for line in chosen:
         if line.key not in index:
             raise DatasetError(f"{where}: reference_pdb: {path.name} has no atom {line.name} of {line.place}")
+        if any(count[line.key] > 1 for count in counts):
+            raise DatasetError(
+                f"{where}: reference_pdb: atom {line.name} of {line.place} is there twice: give each chain its own "
+                f"name in {path.name} and in the file of the structure"
+            )
         atoms.append(index[line.key])
     return reference.positions[atoms].tolist()
 

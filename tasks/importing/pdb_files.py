@@ -93,8 +93,9 @@ class PdbStructure:
         return Atoms(symbols, self.positions, cell=self.cell, pbc=self.cell is not None)
 
     def named(self, name: str) -> list[int]:
-        """The atoms of that name, such as CA."""
-        return [i for i, line in enumerate(self.lines) if line.name == name]
+        """The atoms of that name, such as CA; ions of the element Ca only if no other atom has it."""
+        atoms = [i for i, line in enumerate(self.lines) if line.name == name]
+        return [i for i in atoms if self.lines[i].element.upper() != name] or atoms
 
     def backbone(self) -> list[BackboneResidue]:
         """The residues with N, CA, C and O; a chain ends where two of them are not bonded."""

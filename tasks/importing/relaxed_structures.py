@@ -165,7 +165,8 @@ def _check_fixed(frames: Frames, index: int, fixed: Bool, reference: Frames, whe
 def _check_used(starts: Imported, table: Table, geometries: dict[str, Geometries], path: Path) -> None:
     """Every structure has a reference, or is in a reaction."""
     used = np.zeros(len(starts.id), np.bool_)
-    used[[term.structure for row in table.differences for term in row.terms]] = True
+    terms = [term for row in table.differences for term in row.terms]
+    used[[structure for term in terms for structure in (term.structure, *term.alternatives)]] = True
     for part in geometries.values():
         used |= part.known
     if not used.all():

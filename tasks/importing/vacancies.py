@@ -12,6 +12,7 @@ Source: MLIP Arena (github.com/atomind-ai/mlip-arena at commit 6239aea), after T
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -135,9 +136,14 @@ def _rows(path: Path, column: str) -> list[tuple[str, float, float]]:
         if symbol in rows:
             raise DatasetError(f"{where}: symbol: is there twice")
         try:
-            rows[symbol] = float(row["volume_per_atom"]), float(row[column])
+            volume, energy = float(row["volume_per_atom"]), float(row[column])
         except ValueError as error:
             raise DatasetError(f"{where}: {error}") from None
+        if not 0 < volume < math.inf:
+            raise DatasetError(f"{where}: volume_per_atom: must be above zero and finite, not {volume:g}")
+        if not math.isfinite(energy):
+            raise DatasetError(f"{where}: {column}: must be finite, not {energy:g}: leave it blank if it is not known")
+        rows[symbol] = volume, energy
     if not rows:
         raise DatasetError(f"{path}: {column}: no metal has one")
     return [(symbol, *values) for symbol, values in rows.items()]

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from tasks.datasets.card import Difference, Scan, Table
 from tasks.importing.reactions import imbalance
 from tasks.importing.references.reference_comparison import LabelComparison, about_zero
-from tasks.structures.frames import Float, Frames
+from tasks.kinds.energy_differences import summed
+from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.predictions import Predictions
 
 UNBALANCED = "sums in which atoms appear or vanish depend on each model's own zeros"
 NOT_COMPARED = {
@@ -35,7 +37,7 @@ def compared_items(table: Table, frames: Frames, n_structures: int, seed: int) -
     """
     balanced = [item for item in table.differences if imbalance(item, frames) is None]
     rng = np.random.default_rng(seed)
-    differences = _part([[t.structure for t in item.terms] for item in balanced], n_structures, rng)
+    differences = _part([_structures(item) for item in balanced], n_structures, rng)
     scans = _part([item.structures for item in table.scans], n_structures, rng)
     return table.model_copy(
         update={
@@ -57,25 +59,31 @@ def _part(structures: Sequence[Sequence[int]], n_structures: int, rng: np.random
     return sorted(taken)
 
 
+def _structures(item: Difference) -> list[int]:
+    return [structure for term in item.terms for structure in (term.structure, *term.alternatives)]
+
+
 def structures_of(table: Table) -> NDArray[np.int64]:
     """(k,) the structures of all differences and scans, each once, in order."""
-    used = {term.structure for item in table.differences for term in item.terms}
+    used = {structure for item in table.differences for structure in _structures(item)}
     used |= {structure for item in table.scans for structure in item.structures}
     return np.array(sorted(used), np.int64)
 
 
-def compare_items(table: Table, label_set: str, energy: Float) -> list[LabelComparison]:
+def compare_items(table: Table, label_set: str, energy: Float, n_atoms: Int) -> list[LabelComparison]:
     """Correlation, slope and the mistakes that they show, of differences and of scans, if there are any.
 
     Args:
         table: as from `compared_items`.
         energy: (n,) of the model [eV], by structure of the whole data set; NaN where there is none.
+        n_atoms: (n,) of each structure.
     """
     comparisons = []
     if table.differences:
         reference = [np.array([item.reference[label_set]]) for item in table.differences]
-        predicted = [_sum(item, energy) for item in table.differences]
-        comparisons.append(_compare("differences", table.differences, reference, predicted))
+        answer = Predictions(energy, None, None, np.zeros(len(energy), np.int8))
+        sums, _ = summed(table.differences, answer, 1.0, n_atoms)
+        comparisons.append(_compare("differences", table.differences, reference, list(sums[:, None])))
     if table.scans:
         pairs = [(np.array(item.reference[label_set]), energy[list(item.structures)]) for item in table.scans]
         answered = [np.isfinite(predicted) for _, predicted in pairs]
@@ -84,11 +92,6 @@ def compare_items(table: Table, label_set: str, energy: Float) -> list[LabelComp
         )
         comparisons.append(_compare("scans", table.scans, reference, predicted))
     return comparisons
-
-
-def _sum(item: Difference, energy: Float) -> Float:
-    """(1,) the sum over the terms [eV], or over the area [eV/Å²]."""
-    return np.array([sum(t.coefficient * energy[t.structure] for t in item.terms) / (item.area or 1.0)])
 
 
 def _centred(energies: Float) -> Float:

@@ -121,6 +121,26 @@ def test_the_published_layout(tmp_path: Path) -> None:
     assert not above.at_reference_uncertainty
 
 
+def test_codes_have_the_crystals_of_all_their_files(tmp_path: Path) -> None:
+    """Unaries and oxides, and a code whose name has a hyphen."""
+    folder = published_folder(tmp_path)
+    (folder / "results-unaries-verification-PBE-v1-wien2k.json").rename(
+        folder / "results-unaries-verification-PBE-v1-wien2k-dk_0.06.json"
+    )
+    for path in list(folder.glob("results-unaries-*.json")):
+        oxides = path.read_text().replace("Cu-X/Diamond", "Cu-X2O")
+        (folder / path.name.replace("unaries", "oxides")).write_text(oxides)
+    write(folder / "Cu-X2O.xsf", bulk("Cu", "diamond", a=96 ** (1 / 3)))
+    codes = read_codes(folder)
+    assert sorted(codes) == ["castep", "fleur", "wien2k-dk_0.06"]
+    assert all(sorted(results) == ["Cu-X/Diamond", "Cu-X2O"] for results in codes.values())
+    assert [curve.id for curve in import_acwf(folder, CARD).table.curves] == ["Cu-X2O", "Cu-X/Diamond"]
+    path = folder / "results-unaries-verification-PBE-v1-castep.json"
+    (folder / "results-unaries-verification-PBE-v2-castep.json").write_text(path.read_text())
+    with pytest.raises(DatasetError, match=r"PBE-v2-castep\.json: castep: Cu-X/Diamond: is in another file, too: keep"):
+        read_codes(folder)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

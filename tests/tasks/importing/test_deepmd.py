@@ -291,3 +291,18 @@ def test_arrays_of_other_names_are_told_and_2s_plus_1_is_stated_as_this_format_c
         shutil.copytree(folder, two / name)
     assert read_deepmd(two).unused == {"forces.npy": 6}
     assert read_deepmd(two).state_in == imported.state_in
+
+
+def test_links_to_systems_are_systems(tmp_path: Path) -> None:
+    """Collections are often folders of links. One that leads back to a folder above it ends there."""
+    made, root = alloys(3), tmp_path / "all"
+    write_system(tmp_path / "elsewhere" / "b", made)
+    write_system(root / "a", alloys(2, seed=1))
+    (root / "linked").symlink_to(tmp_path / "elsewhere")
+    (root / "a" / "back").symlink_to(root)
+    imported = read_deepmd(root)
+    assert imported.group == ("a",) * 2 + ("linked/b",) * 3
+    assert imported.labels.energy[2:] == pytest.approx([atoms.get_potential_energy() for atoms in made])
+    (root / "c").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DatasetError, match=r"all/c: is a link to .*nowhere, which is not there: restore or remove it"):
+        read_deepmd(root)

@@ -105,6 +105,14 @@ def test_a_crystal_stays_as_it_is(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_pdb(path).positions[:, 0], [2.5, 1.2])
 
 
+def test_calcium_is_no_alpha_carbon(tmp_path: Path) -> None:
+    path, calcium = tmp_path / "ion.pdb", record(15, "CA", "CA", 9, (0, 0, 20), "CA")
+    path.write_text("\n".join([*peptide(), calcium]))
+    assert read_pdb(path).named("CA") == [2, 7, 12]
+    path.write_text(calcium)
+    assert read_pdb(path).named("CA") == [0]
+
+
 def test_elements_are_of_the_columns_or_of_a_name_that_leaves_no_doubt(tmp_path: Path) -> None:
     path = tmp_path / "ions.pdb"
     ions = [record(0, "CA", "CA", 1, (0, 0, 0), "CA"), record(1, "CL", "LIG", 2, (9, 0, 0), "CL")[:76]]
@@ -169,6 +177,20 @@ def test_references_come_from_another_file(tmp_path: Path) -> None:
     (tmp_path / "ref.pdb").write_text("\n".join(moved[:10]))
     with pytest.raises(DatasetError, match=r"reference_pdb: ref.pdb has no atom CA of ALA A 3"):
         imported(tmp_path, peptide(), [{"measure": "rmsd", "atoms": "CA", "reference_pdb": "ref.pdb"}])
+
+
+def test_atoms_of_two_chains_without_names_have_no_reference(tmp_path: Path) -> None:
+    """Waters beyond the last residue number share their names, too; they are not selected."""
+    both = [*peptide(), *(at(line, (1.2 * i, 0, 30.0)) for i, line in enumerate(peptide()))]
+    rmsd = {"measure": "rmsd", "atoms": "CA", "reference_pdb": "peptide.pdb"}
+    with pytest.raises(DatasetError, match=r"atom CA of ALA A 1 is there twice: give each chain its own name in pep"):
+        imported(tmp_path, both, [rmsd])
+    (tmp_path / "ref.pdb").write_text("\n".join(peptide()))
+    with pytest.raises(DatasetError, match=r"atom CA of ALA A 1 is there twice: give each chain its own name in ref"):
+        imported(tmp_path, both, [{**rmsd, "reference_pdb": "ref.pdb"}])
+    named = [line.replace(" A ", " B ") if i >= 15 else line for i, line in enumerate(both)]
+    made = imported(tmp_path, [*named, *water(4, 60.0), *water(5, 70.0), *water(4, 80.0)], [rmsd])
+    assert len(set(made.table.systems[0].analyses[0].reference["experiment"])) == 6
 
 
 def test_chignolin_in_water(reference_data: Path, tmp_path: Path) -> None:

@@ -217,3 +217,14 @@ def test_published_crystals_and_molecules_are_imported_as_they_are(reference_dat
 def test_the_command_has_the_format() -> None:
     assert FORMATS["relaxed-structures"].takes == {"multiplicity"}
     assert is_folder("relaxed-structures")
+
+
+def test_an_alternative_is_a_structure_of_a_reaction(tmp_path: Path) -> None:
+    def bent(before: dict[str, Atoms], after: dict[str, Atoms]) -> None:
+        before["bent"] = before["water"].copy()
+        before["bent"].positions[1, 0] += 0.1
+
+    term = {"structure": "water", "coefficient": -1, "alternatives": ["bent"]}
+    reactions = {**REACTIONS, "reactions": [{**REACTIONS["reactions"][0], "terms": [term]}]}
+    imported = import_relaxed_structures(folder(tmp_path, bent, reactions), CARD)
+    assert imported.table.differences[0].terms[0].alternatives == (3,)

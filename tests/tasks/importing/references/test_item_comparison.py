@@ -55,7 +55,7 @@ for _atoms in MADE + STRAINED:
 
 
 def compared(items: Table, energy: Float = ENERGY) -> list[LabelComparison]:
-    return compare_items(items, "EMT", energy)
+    return compare_items(items, "EMT", energy, FRAMES.n_atoms)
 
 
 @pytest.mark.parametrize("area", [False, True])
@@ -121,3 +121,21 @@ def test_items_are_chosen_whole_and_sums_that_do_not_balance_are_left_out() -> N
     bare = Difference(id="Cu4", terms=(Summand(structure=0, coefficient=1.0),), reference={"EMT": 0.1})
     with_bare = table().model_copy(update={"differences": (*table().differences, bare)})
     assert [d.id for d in compared_items(with_bare, FRAMES, 100, seed=0).differences] == list(METALS)
+
+
+def test_the_lowest_of_alternatives_takes_part() -> None:
+    """Of cells of copper and nickel at three strains, the first one is not the lowest."""
+    rows = []
+    for first, name in ((8, "Cu"), (12, "Ni")):
+        terms = (
+            Summand(structure=first, coefficient=1.0, alternatives=(first + 1, first + 2)),
+            Summand(structure=first + 3, coefficient=-1.0),
+        )
+        value = min(MADE_ENERGY[first : first + 3]) - MADE_ENERGY[first + 3]
+        rows.append(Difference(id=name, terms=terms, reference={"EMT": float(value)}))
+    items = table().model_copy(update={"differences": tuple(rows), "scans": ()})
+    assert structures_of(items).tolist() == list(range(8, 16))
+    assert len(compared_items(items, FRAMES, 4, seed=0).differences) == 1
+    (comparison,) = compared(items)
+    assert comparison.slope == pytest.approx(1.0, abs=1e-9)
+    assert comparison.findings == ()
