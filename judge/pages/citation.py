@@ -19,7 +19,9 @@ _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "{": r"\textbraceleft{}",  # BibTeX counts escaped braces, too
+    "}": r"\textbraceright{}",
+    **{character: f"\\{character}" for character in "&%$#_"},
 }
 _NO_KEY = re.compile(r"[^A-Za-z0-9]+")
 

@@ -6,11 +6,18 @@ let reading = null;
 /** Whether the file has been read. */
 export const hasIntervals = () => file !== null;
 
-/** Reads the file once; a promise that is fulfilled when the intervals are known. */
+async function read(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  file = await answer.json();
+}
+
+/** Reads the file once; a promise that is fulfilled when the intervals are known. A file that could not be read is asked for again next time. */
 export function readIntervals(path) {
-  reading ??= fetch(path)
-    .then((answer) => (answer.ok ? answer.json() : {}))
-    .then((read) => (file = read));
+  reading ??= read(path).catch((error) => {
+    console.warn(`${path}: ${error.message}`);
+    reading = null;
+  });
   return reading;
 }
 

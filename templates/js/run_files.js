@@ -6,8 +6,6 @@ import { structureViewer, trajectoryViewer } from "./trajectory_viewer.js";
 
 const views = { trajectory: trajectoryViewer, structure: structureViewer, ramachandran };
 
-let last = 0; // number of the last link: a file that arrives later than the next one is not shown
-
 /** Adds a button that closes the view, as Escape does; the focus goes back to the link that opened it. */
 function closeable(shown, link) {
   const close = () => {
@@ -22,19 +20,19 @@ function closeable(shown, link) {
 }
 
 async function look(place, link, kind) {
-  const number = ++last;
-  place.replaceChildren(element("p", { class: "note", role: "status" }, "The file is loading."));
+  const loading = element("p", { class: "note", role: "status" }, "The file is loading.");
+  place.replaceChildren(loading); // gone after the next link of this place, whose file is shown instead
   try {
     const answer = await fetch(link.href);
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const content = await answer.json();
-    if (number !== last) return;
+    if (!loading.isConnected) return;
     const shown = closeable(views[kind](link.dataset.title, content), link);
-    place.replaceChildren(shown);
+    loading.replaceWith(shown);
     (shown.querySelector("canvas") ?? shown).focus();
   } catch (error) {
     console.warn(`${link.href}: ${error.message}`);
-    place.replaceChildren(element("p", { class: "note", role: "alert" }, "The file could not be loaded."));
+    loading.replaceWith(element("p", { class: "note", role: "alert" }, "The file could not be loaded."));
   }
 }
 

@@ -1,10 +1,12 @@
 // Tables that are sorted by column: headings become buttons.
 
-/** The value of a cell, or null. */
+/** The value of a cell; null if it is empty, or a dash among numbers. */
 function valueOf(row, index, asText) {
   const raw = row.cells[index].dataset.value ?? row.cells[index].textContent.trim();
   if (raw === "") return null;
-  return asText ? raw : Number(raw);
+  if (asText) return raw;
+  const value = Number(raw);
+  return Number.isNaN(value) ? null : value;
 }
 
 /** -1, 0 or 1; a null comes last in either direction. */

@@ -14,7 +14,7 @@ from tests.servers.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 pytestmark = pytest.mark.slow
 PAGE = "tasks/known-runs.html"
@@ -39,6 +39,34 @@ def look(page: Page, url: str, model: str = "whole") -> None:
     page.locator("[data-run-files=ramachandran] .view-place").wait_for(state="attached")  # the script has started
     page.get_by_role("link", name=f"Look at the Ramachandran plots of s0, {model}").press("Enter")
     expect(page.locator(".ramachandran")).to_be_focused()
+
+
+def test_each_place_shows_the_file_of_its_last_link(url: str, browser: Browser) -> None:
+    """A file that comes late replaces nothing of a later link, and a link below another table leaves it alone."""
+    with browser.new_page() as page:
+        late: list[Route] = []
+
+        def hold(route: Route) -> None:
+            late.append(route)
+
+        page.route("**/trajectories/**", hold, times=1)
+        page.goto(f"{url}{PAGE}")
+        page.locator("[data-run-files=ramachandran] .view-place").wait_for(state="attached")  # the script has started
+        first, second = (page.get_by_role("link", name="Look at the trajectory of").nth(i) for i in (0, 1))
+        place = page.locator("[data-run-files=trajectory] .view-place")
+        first.click()
+        second.click()
+        expect(place.locator("canvas")).to_be_visible()
+        with page.expect_console_message(lambda message: message.type == "warning"):
+            late.pop().fulfill(status=503)
+        expect(place.locator("canvas")).to_be_visible()
+        page.route("**/trajectories/**", hold, times=1)
+        first.click()
+        expect(place.get_by_role("status")).to_have_text("The file is loading.")
+        page.get_by_role("link", name="Look at the Ramachandran plots of").first.click()
+        expect(page.locator(".ramachandran")).to_be_visible()
+        late.pop().continue_()
+        expect(place.locator("canvas")).to_be_visible()
 
 
 def test_plots_are_loaded_on_demand_and_show_points_and_outliers(url: str, browser: Browser) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
+from judge.publishing.site_files import build_site
 from judge.view import formatting
+from submissions.store.local import LocalStore
 from tests.judge.pages.ranking_site import Watched, column, names, wait_for
+from tests.servers.site_server import served
+from tests.world.board_records import SUITE, good_metrics, result, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Error, expect
 
 pytestmark = [pytest.mark.slow, pytest.mark.together("ranking in a browser")]
 
@@ -68,6 +73,41 @@ def test_the_other_tables_sort_too(ranking_url: str, wide_context: BrowserContex
         page.locator("#as-published").get_by_role("button", name="Property error").click()
         cells = page.locator("#as-published td.score:nth-of-type(2) .number").all_text_contents()
         assert cells == ["0.100", "0.200", "0.300", "–"]
+        page.goto(f"{ranking_url}ml-peg.html")
+        page.get_by_role("button", name="What is not measured").click()
+        in_order = "cells => cells.every((td, i) => !i || cells[i - 1].innerText.localeCompare(td.innerText) <= 0)"
+        assert page.locator("table.sortable td:last-child").evaluate_all(in_order)
+
+
+def test_a_model_without_a_rank_comes_last(tmp_path: Path, wide_context: BrowserContext) -> None:
+    """The second model by name has infinite errors: it has no rank by errors, and a dash in place of one."""
+    store = LocalStore(tmp_path / "store")
+    for name, relative in (("a", 0.3), ("b", math.inf), ("c", 0.1)):
+        model = submission(name)
+        metrics = {**good_metrics(relative), "speed": good_metrics(0.2)["speed"]}
+        save(store, [model], [result(model, task, metrics[task.name]) for task in SUITE.tasks])
+    build_site(store, SUITE, tmp_path / "site")
+    with served(tmp_path / "site") as url, wide_context.new_page() as page:
+        page.goto(f"{url}firmness.html")
+        table = page.locator("table").first
+        table.get_by_role("button", name="Model").click()
+        table.get_by_role("button", name="Rank").click()
+        assert table.locator("th.model[scope=row] a").all_text_contents() == ["c", "a", "b"]
+        assert table.locator("td.rank").all_text_contents() == ["1", "2", "–"]
+
+
+def test_intervals_that_could_not_be_loaded_are_asked_for_again(ranking_url: str, wide_context: BrowserContext) -> None:
+    with wide_context.new_page() as page:
+        errors: list[Error] = []
+        page.on("pageerror", errors.append)
+        page.route("**/node-intervals-*.json", lambda route: route.abort())
+        with page.expect_event("console", lambda message: message.type == "warning"):
+            Watched(page, ranking_url).open("?column=force_field/Molecules")
+        page.unroute("**/node-intervals-*.json")
+        with page.expect_response("**/node-intervals-*.json") as response:
+            page.get_by_label("Search models").fill("alpha")
+        assert response.value.ok
+        assert errors == []
 
 
 def test_a_domain_has_its_own_ranking(ranking_url: str, wide_context: BrowserContext) -> None:
