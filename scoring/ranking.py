@@ -30,13 +30,13 @@ def ranking(entries: Sequence[RankingEntry]) -> list[Placed]:
     """Entries from best to worst; equal scores share a rank and the next is skipped (1, 1, 3).
 
     Complete entries come first, by force-field error, then property error, lower first; a score that is missing or
-    NaN is last. Incomplete entries follow in the same order without a rank. Equals are listed by key, so that the
+    NaN is last. Incomplete entries, and those that miss both scores, have no rank. Equals are listed by key, so that the
     order of the input does not matter.
     """
     ordered = sorted(entries, key=lambda e: (not e.complete, _scores(e), e.key))
     placed: list[Placed] = []
     for place, entry in enumerate(ordered, 1):
-        if not entry.complete:
+        if not entry.complete or _scores(entry) == (math.inf, math.inf):
             placed.append(Placed(entry.key, None))
         elif place > 1 and _scores(ordered[place - 2]) == _scores(entry):
             placed.append(Placed(entry.key, placed[-1].rank))

@@ -157,3 +157,4 @@ function writeSoon() {
 }
 
 addEventListener("pagehide", () => waiting && write());
+addEventListener("popstate", write); // back over a link within the page: the view stays, and the address describes it

@@ -156,7 +156,7 @@ def test_ranking_shares_ranks_and_leaves_incomplete_entries_out() -> None:
         RankingEntry("no number", True, math.nan, None),
     ]
     assert ranking(entries) == [
-        Placed("first", 1), Placed("tie a", 2), Placed("tie b", 2), Placed("late", 4), Placed("no number", 5),
+        Placed("first", 1), Placed("tie a", 2), Placed("tie b", 2), Placed("late", 4), Placed("no number", None),
         Placed("best but incomplete", None),
     ]  # fmt: skip
 

@@ -12,6 +12,7 @@ from judge.pages.changes_pages import N_FIRST, allowed_in_xml
 from judge.pages.site import render
 from judge.publishing.served_file import site_object
 from judge.records.manifest import Manifest, manifest_path
+from judge.view.formatting import number
 from judge.view.sources import Sources
 from submissions.records import utc_now
 from tests.judge.pages.atom_feed import ATOM, Entry, entries
@@ -72,6 +73,16 @@ def test_every_page_names_the_feed_and_it_is_served_as_atom() -> None:
             named = f'type="application/atom+xml" title="Changes in the ranking" href="{root}changes.atom"'
             assert named in content.decode(), name
     assert site_object("changes.atom", b"x").served.content_type == "application/atom+xml; charset=utf-8"
+
+
+def test_scores_have_the_digits_of_the_page() -> None:
+    shown = board(good_results(A, 0.2), A)
+    efficiency = shown.rows[0].scores["efficiency"].value
+    before = manifest(shown, 1)
+    slow = before.scores[A.id].model_copy(update={"efficiency": 0.00031})
+    earlier = before.model_copy(update={"scores": {A.id: slow}})
+    files = drawn(shown, Sources(now=NOON + timedelta(days=2), manifests=(earlier,)))
+    assert f"Efficiency {number(0.00031, 2)} → {number(efficiency, 2)}." in entries(files["changes.atom"])[0].text
 
 
 def test_a_long_first_publication_names_the_best_alone() -> None:

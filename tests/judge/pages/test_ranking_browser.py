@@ -111,6 +111,16 @@ def test_filters_are_set_shown_and_cleared(ranking: Watched) -> None:
     expect(page.get_by_label("Elements covered")).to_be_hidden()
 
 
+def test_back_over_a_link_within_the_page_keeps_view_and_address_together(ranking: Watched) -> None:
+    page = ranking.open("?search=a")
+    page.evaluate("location.hash = '#main'")
+    page.get_by_label("Search models").fill("alpha")
+    expect(page).to_have_url(re.compile(r"[?]search=alpha#main$"))
+    page.go_back()
+    assert names(page) == ["alpha"]
+    expect(page).to_have_url(re.compile(r"[?]search=alpha$"))
+
+
 def test_a_heading_without_rows_is_hidden(ranking: Watched) -> None:
     page = ranking.open()
     expect(page.locator("[data-above=unranked]")).to_be_visible()
