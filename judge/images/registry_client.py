@@ -256,7 +256,7 @@ def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
     """Prepares the client's headers as the registry demands: a token of its token service, or the credential itself."""
     try:
         challenge = www_authenticate.parse(answer.headers.get("www-authenticate", ""))
-    except ValueError:
+    except (ValueError, AttributeError):  # no challenge, or one without a scheme
         return
     bearer = challenge.get("bearer")
     if "basic" in challenge and client.login:
@@ -269,7 +269,7 @@ def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
             if client.login:
                 raise login_refused(client.repository) from None
             raise
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise does_not_answer(client.repository, error) from error
 
 

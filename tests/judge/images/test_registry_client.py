@@ -299,7 +299,10 @@ def test_a_token_service_that_is_not_the_registrys_own_gets_nothing(
     assert all(credential is None for _, credential in answer.requests)
 
 
-@pytest.mark.parametrize("challenge", ["", "Bearer", "Bearer realm", "Basic", '"', "Bearer realm=\x80", "Digest x=y"])
+@pytest.mark.parametrize(
+    "challenge",
+    ["", "Bearer", "Bearer realm", "Basic", '"', "Bearer realm=\x80", "Digest x=y", 'realm="x"', 'Bearer, realm="x"'],
+)
 def test_an_invalid_challenge_is_a_fault_and_no_crash(hostile: tuple[str, HostileAnswers], challenge: str) -> None:
     host, answer = hostile
     answer.by_path[f"/v2/a/b/manifests/{DIGEST}"] = (401, {"WWW-Authenticate": challenge}, b"")
