@@ -153,6 +153,7 @@ class BoundedSession(requests.Session):
             with answer:
                 body = read_body(answer, MAX_UNSTREAMED)
             answer._content, answer._content_consumed = body, True
+            answer.encoding = "utf-8"  # a stated one may be punycode, which takes long
         return answer
 
     def resolve_redirects(self, *arguments: Any, **options: Any) -> Iterator[requests.Response]:  # type: ignore[override]

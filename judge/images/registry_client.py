@@ -40,6 +40,7 @@ _KINDS = (
     "oci.image.manifest.v1",
     "oci.image.index.v1",
 )
+MAX_CHALLENGE = 8192  # of the letters of a 401; the time for parsing grows as their square
 _ACCEPT = ", ".join(f"application/vnd.{kind}+json" for kind in _KINDS)
 _PARTIAL = 206
 # Refusals that may pass, or come from the judge's own network. Other refusals are the author's fault.
@@ -254,8 +255,11 @@ def login_refused(repository: Repository) -> JudgeFault:
 
 def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
     """Prepares the client's headers as the registry demands: a token of its token service, or the credential itself."""
+    stated = answer.headers.get("www-authenticate", "")
+    if len(stated) > MAX_CHALLENGE:
+        return
     try:
-        challenge = www_authenticate.parse(answer.headers.get("www-authenticate", ""))
+        challenge = www_authenticate.parse(stated)
     except (ValueError, AttributeError):  # no challenge, or one without a scheme
         return
     bearer = challenge.get("bearer")

@@ -60,6 +60,15 @@ def test_a_token_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
         session.get(f"http://{host}/token")
 
 
+def test_the_letters_of_an_answer_are_utf_8_whatever_it_states() -> None:
+    stated = b"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=punycode\r\n\r\n"
+    with (
+        raw_server(drop_by_drop(stated + '"größe"'.encode(), b"")) as (host, _),
+        BoundedSession(same_host=True) as session,
+    ):
+        assert session.get(f"http://{host}/").json() == "größe"
+
+
 def test_a_proxy_that_sends_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x" * 5000)) as (host, requests_seen):
         monkeypatch.setenv("http_proxy", f"http://{host}")
