@@ -32,6 +32,10 @@ class _PrivateAddress(Exception):
     """A host has an address that only this machine's own network has. Not an OSError, which would be tried again."""
 
 
+class InvalidAnswer(requests.RequestException):
+    """An answer, or an address or a credential in it, is not as HTTP demands."""
+
+
 class AnswerTooLarge(requests.RequestException):
     """An answer has more bytes than are allowed."""
 
@@ -46,7 +50,7 @@ class BoundedSession(requests.Session):
             others. None: all may. A proxy that the environment names resolves names itself, so it is not checked.
 
     Raises (all methods):
-        requests.RequestException: `RedirectRefused` and `AnswerTooLarge` among them.
+        requests.RequestException: `RedirectRefused`, `InvalidAnswer` and `AnswerTooLarge` among them.
     """
 
     def __init__(self, *, same_host: bool, private: Collection[str] | None = None) -> None:
@@ -141,10 +145,15 @@ class BoundedSession(requests.Session):
             answer = super().send(request, stream=True, **options)
         except _PrivateAddress as refused:
             raise RedirectRefused(str(refused)) from None
+        except requests.RequestException:
+            raise
+        except ValueError as error:  # of a redirect's address, or of a token that no header can hold
+            raise InvalidAnswer(error) from error
         if not streamed:
             with answer:
                 body = read_body(answer, MAX_UNSTREAMED)
             answer._content, answer._content_consumed = body, True
+            answer.encoding = "utf-8"  # a stated one may be punycode, which takes long
         return answer
 
     def resolve_redirects(self, *arguments: Any, **options: Any) -> Iterator[requests.Response]:  # type: ignore[override]
@@ -212,6 +221,8 @@ def pieces(answer: requests.Response, piece_bytes: int = 64 * 1024, *, unpack: b
         raise requests.exceptions.ContentDecodingError(error) from error
     except urllib3.exceptions.HTTPError as error:
         raise requests.ConnectionError(error) from error
+    except ValueError as error:  # a chunk of a negative size
+        raise InvalidAnswer(error) from error
 
 
 def is_loopback(host: str) -> bool:

@@ -40,6 +40,7 @@ _KINDS = (
     "oci.image.manifest.v1",
     "oci.image.index.v1",
 )
+MAX_CHALLENGE = 8192  # of the letters of a 401; the time for parsing grows as their square
 _ACCEPT = ", ".join(f"application/vnd.{kind}+json" for kind in _KINDS)
 _PARTIAL = 206
 # Refusals that may pass, or come from the judge's own network. Other refusals are the author's fault.
@@ -254,9 +255,12 @@ def login_refused(repository: Repository) -> JudgeFault:
 
 def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
     """Prepares the client's headers as the registry demands: a token of its token service, or the credential itself."""
+    stated = answer.headers.get("www-authenticate", "")
+    if len(stated) > MAX_CHALLENGE:
+        return
     try:
-        challenge = www_authenticate.parse(answer.headers.get("www-authenticate", ""))
-    except ValueError:
+        challenge = www_authenticate.parse(stated)
+    except (ValueError, AttributeError):  # no challenge, or one without a scheme
         return
     bearer = challenge.get("bearer")
     if "basic" in challenge and client.login:
@@ -269,7 +273,7 @@ def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
             if client.login:
                 raise login_refused(client.repository) from None
             raise
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise does_not_answer(client.repository, error) from error
 
 

@@ -15,6 +15,7 @@ from submissions import bounded_http
 from submissions.bounded_http import (
     AnswerTooLarge,
     BoundedSession,
+    InvalidAnswer,
     RedirectRefused,
     is_loopback,
     is_public,
@@ -59,6 +60,15 @@ def test_a_token_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
         session.get(f"http://{host}/token")
 
 
+def test_the_letters_of_an_answer_are_utf_8_whatever_it_states() -> None:
+    stated = b"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=punycode\r\n\r\n"
+    with (
+        raw_server(drop_by_drop(stated + '"größe"'.encode(), b"")) as (host, _),
+        BoundedSession(same_host=True) as session,
+    ):
+        assert session.get(f"http://{host}/").json() == "größe"
+
+
 def test_a_proxy_that_sends_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x" * 5000)) as (host, requests_seen):
         monkeypatch.setenv("http_proxy", f"http://{host}")
@@ -96,6 +106,27 @@ def test_a_redirect_that_is_not_followed_is_an_answer() -> None:
     answer = drop_by_drop(b"HTTP/1.1 307 Elsewhere\r\nLocation: http://elsewhere/\r\nContent-Length: 3\r\n\r\n", b"abc")
     with raw_server(answer) as (host, _), BoundedSession(same_host=True) as session:
         assert session.post(f"http://{host}/", allow_redirects=False).status_code == 307
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"307 Elsewhere\r\nContent-Length: 0\r\nLocation: https://[bad/\r\n\r\n",
+        b"307 Elsewhere\r\nContent-Length: 0\r\nLocation: /\xff\r\n\r\n",
+        b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n\r\n",
+    ],
+    ids=["address", "letters", "chunk"],
+)
+def test_an_answer_that_is_no_http_is_an_error_of_requests(answer: bytes) -> None:
+    speak = drop_by_drop(b"HTTP/1.1 " + answer, b"")
+    with raw_server(speak) as (host, _), BoundedSession(same_host=False) as session, pytest.raises(InvalidAnswer):
+        session.get(f"http://{host}/")
+
+
+@pytest.mark.parametrize("name", ["a..b", "a" * 70 + ".example"])
+def test_a_host_that_no_name_server_knows_by_its_form_is_an_error_of_requests(name: str) -> None:
+    with BoundedSession(same_host=False, private=()) as session, pytest.raises(InvalidAnswer):
+        session.get(f"http://{name}/")
 
 
 @pytest.mark.parametrize("same_host", [True, False])

@@ -1,10 +1,11 @@
-"""A registry with TLS redirects into a private network: only to hosts that the maintainer listed."""
+"""A registry with TLS redirects into a private network, only to hosts that the maintainer listed; or has odd tokens."""
 
 from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +20,7 @@ from cryptography.x509.oid import NameOID
 
 from judge.config import JudgeSettings
 from judge.images.registry_client import find_image
+from judge.images.transfer import RequestFault
 from sandbox.verdict import FaultCause, JudgeFault
 from tests.world.small_images import MANIFEST, MadeImage, sha256, some_tar
 
@@ -47,26 +49,23 @@ def write_certificate(path: Path) -> None:
     path.write_bytes(key.private_bytes(pem, *form) + certificate.public_bytes(pem))
 
 
+class Answering(BaseHTTPRequestHandler):
+    """Answers each GET as its subclass says, and logs nothing."""
+
+    def reply(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content_Length": str(len(body))}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Logs nothing."""
+
+
 @pytest.fixture
-def registry_with_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, MadeImage, list[str]]]:
-    """The port of a server for both hosts, its image, and the hosts that were asked. REGISTRY redirects to INSIDE."""
-    image, asked = MadeImage([some_tar()]), []
-
-    class Answers(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            host, _, port = self.headers["Host"].partition(":")
-            asked.append(host)
-            body = b"" if host == REGISTRY else image.manifest()
-            self.send_response(307 if host == REGISTRY else 200)
-            self.send_header("Location", f"https://{INSIDE}:{port}{self.path}")
-            self.send_header("Content-Type", MANIFEST)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Logs nothing."""
-
+def serve_with_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Answering]], int]]:
+    """Starts a server for both hosts, and returns its port."""
     write_certificate(tmp_path / "certificate.pem")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "certificate.pem"))
     resolve = socket.getaddrinfo
@@ -77,17 +76,35 @@ def registry_with_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "certificate.pem")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield server.server_address[1], image, asked
-        server.shutdown()
+    with ExitStack() as servers:
+
+        def serve(answers: type[Answering]) -> int:
+            server = servers.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), answers))
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+            servers.callback(server.shutdown)
+            return server.server_address[1]
+
+        yield serve
 
 
 def test_a_redirect_to_a_private_address_is_followed_only_to_a_listed_host(
-    registry_with_tls: tuple[int, MadeImage, list[str]],
+    serve_with_tls: Callable[[type[Answering]], int],
 ) -> None:
-    port, image, asked = registry_with_tls
+    image, asked = MadeImage([some_tar()]), []
+
+    class Redirecting(Answering):
+        """REGISTRY redirects to INSIDE."""
+
+        def do_GET(self) -> None:
+            host, _, port = self.headers["Host"].partition(":")
+            asked.append(host)
+            if host == REGISTRY:
+                self.reply(307, Location=f"https://{INSIDE}:{port}{self.path}")
+            else:
+                self.reply(200, image.manifest(), Content_Type=MANIFEST)
+
+    port = serve_with_tls(Redirecting)
     host = f"{REGISTRY}:{port}"
     reference = f"{host}/alice/model@{sha256(image.manifest())}"
     with pytest.raises(JudgeFault, match="RedirectRefused") as caught:
@@ -97,3 +114,22 @@ def test_a_redirect_to_a_private_address_is_followed_only_to_a_listed_host(
     listed = JudgeSettings(registries=(host, f"{INSIDE}:{port}"))
     assert find_image(listed, reference).manifest.config.digest == image.id
     assert asked == [REGISTRY, REGISTRY, INSIDE]
+
+
+@pytest.mark.parametrize(
+    "token", [b'"\\u4e00"', b'"\\ud800"', b"[" * 200_000 + b"]" * 200_000], ids=["letters", "surrogate", "nested"]
+)
+def test_a_token_that_no_header_can_hold_is_a_fault_of_the_registry(
+    serve_with_tls: Callable[[type[Answering]], int], token: bytes
+) -> None:
+    class WithToken(Answering):
+        def do_GET(self) -> None:
+            if self.path.startswith("/token"):
+                self.reply(200, b'{"token":%b}' % token)
+            else:
+                realm = f"https://{self.headers['Host']}/token"
+                self.reply(401, WWW_Authenticate=f'Bearer realm="{realm}",service="x",scope="y"')
+
+    host = f"{REGISTRY}:{serve_with_tls(WithToken)}"
+    with pytest.raises(RequestFault, match="does not answer as it should"):
+        find_image(JudgeSettings(registries=(host,)), f"{host}/alice/model@sha256:{'0' * 64}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -299,12 +300,29 @@ def test_a_token_service_that_is_not_the_registrys_own_gets_nothing(
     assert all(credential is None for _, credential in answer.requests)
 
 
-@pytest.mark.parametrize("challenge", ["", "Bearer", "Bearer realm", "Basic", '"', "Bearer realm=\x80", "Digest x=y"])
+@pytest.mark.parametrize(
+    "challenge",
+    ["", "Bearer", "Bearer realm", "Basic", '"', "Bearer realm=\x80", "Digest x=y", 'realm="x"', 'Bearer, realm="x"'],
+)
 def test_an_invalid_challenge_is_a_fault_and_no_crash(hostile: tuple[str, HostileAnswers], challenge: str) -> None:
     host, answer = hostile
     answer.by_path[f"/v2/a/b/manifests/{DIGEST}"] = (401, {"WWW-Authenticate": challenge}, b"")
     with pytest.raises((SubmissionFault, JudgeFault)):
         read_from(host, DIGEST)
+
+
+def test_a_challenge_of_many_headers_costs_no_time() -> None:
+    """Its parser takes a time that grows as the square of the letters."""
+
+    def speak(connection: socket.socket, request: str, over: Event) -> None:
+        header = b"WWW-Authenticate: " + b"," * 65_000 + b"\r\n"
+        connection.sendall(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n" + header * 8 + b"\r\n")
+
+    with raw_server(speak) as (host, _):
+        start = time.process_time()
+        with pytest.raises(SubmissionFault, match="cannot read this image"):
+            read_from(host, DIGEST)
+        assert time.process_time() - start < 2
 
 
 def test_a_netrc_file_is_not_read(

@@ -30,6 +30,7 @@ from submissions.requests import ReferredImage, SubmissionRequest
 from submissions.store.local import LocalStore
 from submissions.store.s3_client import BucketPlace, connect
 from tests.servers.hostile_registry import HostileRegistry, hostile_registry
+from tests.servers.raw_server import drop_by_drop, raw_server
 from tests.servers.registry import RegistryServer
 from tests.servers.rgw import Buckets, RgwServer
 from tests.world.authors import Authors
@@ -160,6 +161,23 @@ def test_a_registry_that_needs_longer_than_a_first_look_is_read_in_the_same_inta
     ], output
     assert sum("/manifests/" in path for path in slow.paths) >= 2
     assert delayed_requests(world.store) == {}
+
+
+def test_an_answer_that_is_no_http_delays_its_request_alone(
+    short_path: Path, aws_environment: RgwServer, buckets: Buckets, registry: RegistryServer
+) -> None:
+    answer = drop_by_drop(b"HTTP/1.1 307 Elsewhere\r\nContent-Length: 0\r\nLocation: https://[bad/\r\n\r\n", b"")
+    with raw_server(answer) as (host, _):
+        more = {"mirror": f"{registry.host}/judge/images", "registries": (host,)}
+        world = IntakeWorld(short_path, aws_environment, buckets, more=more)
+        slot = world.send(world.invited("eve"), referred(f"{host}/eve/model@sha256:{'0' * 64}"))
+        world.send(world.invited("victim"), b"{}")
+        summary, output = world.intake()
+    assert [(each.invitation, each.outcome) for each in summary.decisions] == [
+        ("eve", "delayed"),
+        ("victim", "refused"),
+    ], output
+    assert delayed_requests(world.store) == {("eve", slot): 1}
 
 
 @pytest.mark.parametrize("stated_bytes", [3_000_000, NO_DISK_HAS])
