@@ -60,7 +60,7 @@ def test_a_token_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
         session.get(f"http://{host}/token")
 
 
-def test_the_letters_of_an_answer_are_utf_8_whatever_it_states() -> None:
+def test_an_answer_is_read_as_utf_8_whatever_it_states() -> None:
     stated = b"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=punycode\r\n\r\n"
     with (
         raw_server(drop_by_drop(stated + '"größe"'.encode(), b"")) as (host, _),

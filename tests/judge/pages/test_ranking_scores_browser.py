@@ -80,11 +80,11 @@ def test_the_other_tables_sort_too(ranking_url: str, wide_context: BrowserContex
 
 
 def test_a_model_without_a_rank_comes_last(tmp_path: Path, wide_context: BrowserContext) -> None:
-    """The second model by name has infinite errors: it has no rank by errors, and a dash in place of one."""
+    """The second model by name has an infinite force-field error: a dash in place of a rank by it."""
     store = LocalStore(tmp_path / "store")
     for name, relative in (("a", 0.3), ("b", math.inf), ("c", 0.1)):
         model = submission(name)
-        metrics = {**good_metrics(relative), "speed": good_metrics(0.2)["speed"]}
+        metrics = {**good_metrics(0.2), **{task: good_metrics(relative)[task] for task in ("crystals", "molecules")}}
         save(store, [model], [result(model, task, metrics[task.name]) for task in SUITE.tasks])
     build_site(store, SUITE, tmp_path / "site")
     with served(tmp_path / "site") as url, wide_context.new_page() as page:
@@ -99,7 +99,7 @@ def test_a_model_without_a_rank_comes_last(tmp_path: Path, wide_context: Browser
 def test_intervals_that_could_not_be_loaded_are_asked_for_again(ranking_url: str, wide_context: BrowserContext) -> None:
     with wide_context.new_page() as page:
         errors: list[Error] = []
-        page.on("pageerror", errors.append)
+        page.on("pageerror", lambda error: errors.append(error))
         page.route("**/node-intervals-*.json", lambda route: route.abort())
         with page.expect_event("console", lambda message: message.type == "warning"):
             Watched(page, ranking_url).open("?column=force_field/Molecules")
