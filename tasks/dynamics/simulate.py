@@ -254,8 +254,6 @@ def _run(
     bounds = RunBounds(settings.explode_energy_ev_per_atom, settings.explode_temperature_k)
     if settings.ensemble == "nve":
         return LockstepRun(copies, momenta, settings.timestep_fs, model, bounds, stored)
-    # numpy draws the same from `seed` and from `(seed, 0, 0)`: the noise of the first block would be the momenta again.
-    of_noise = [int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]) for seed in seeds]
     return LangevinRun(
         copies,
         momenta,
@@ -264,7 +262,7 @@ def _run(
         bounds,
         temperature_k=temperature_k,
         friction_per_ps=settings.friction_per_ps,
-        seeds=of_noise,
+        seeds=seeds,
         state=stored,
     )
 

@@ -67,9 +67,12 @@ class LangevinRun(LockstepRun):
         return {**super().state, "cells": self.cells}
 
     def begin_block(self, block: int) -> None:
-        """Draws from here on what this block of steps draws. Called before the first step of each block."""
-        self._noise = [np.random.default_rng((seed, block, 0)) for seed in self._seeds]
-        self._trials = [np.random.default_rng((seed, block, 1)) for seed in self._seeds]
+        """Draws from here on what this block of steps draws. Called before the first step of each block.
+
+        No stream is that of a seed alone, which momenta are drawn from: numpy takes `seed` for `(seed, 0, 0)`.
+        """
+        self._noise = [np.random.default_rng((seed, block, 1)) for seed in self._seeds]
+        self._trials = [np.random.default_rng((seed, block, 2)) for seed in self._seeds]
 
     def _drift(self, positions: Float, momenta: Float, masses: Float) -> tuple[Float, Float]:
         kept = np.exp(-self._friction * self._dt)

@@ -120,17 +120,15 @@ def thermal_trajectory(
         TrajectoryError: the model failed, or the molecule exploded.
     """
     n, listened = len(start.numbers), _Listened(model)
-    # Two seeds: numpy draws the same from `seed` and from `(seed, 0, 0)`, the noise of the first block.
-    of_momenta, of_noise = (int(each) for each in np.random.SeedSequence(seed).generate_state(2, np.uint64))
     run = LangevinRun(
         start,
-        thermal_momenta(start, settings.temperature_k, of_momenta),
+        thermal_momenta(start, settings.temperature_k, seed),
         settings.timestep_fs,
         listened,
         BOUNDS,
         temperature_k=float(settings.temperature_k),
         friction_per_ps=settings.friction_per_ps,
-        seeds=[of_noise],
+        seeds=[seed],
         state=None if checkpoint is None else {k: v for k, v in checkpoint.items() if k not in KEPT},
     )
     frames = _empty(settings.n_frames, n)
