@@ -83,10 +83,8 @@ def make_large_store(root: Path, n_submissions: int, n_tasks: int) -> JudgeSetti
         "".join(f"{name} = {json.dumps(str(getattr(settings, name)))}\n" for name in names)
     )
     key = SigningKey.create(settings.key_file)
-    suite, common = (
-        load_suite(settings.suite),
-        circumstances(settings, (), order_secret(LocalStore(Path(settings.store)))),
-    )
+    suite = load_suite(settings.suite)
+    common = circumstances(settings, (), order_secret(LocalStore(Path(settings.store))))
     testsets = {task.dataset: read_testset(settings.data, task.dataset) for task in suite.tasks}
     submissions = [_submission(number) for number in range(n_submissions)]
     ends: dict[str, End] = {}

@@ -167,13 +167,8 @@ def _result_3(fields: Fields) -> Fields:
 
 
 def _result_4(fields: Fields) -> Fields:
-    """Version 4: the provenance has a hash of the task's parameters."""
+    """Version 4: the provenance has a hash of the task's parameters; the origin names the guest of trainings."""
     return {**fields, "schema_version": 4}
-
-
-def _result_5(fields: Fields) -> Fields:
-    """Version 5: the origin names the guest of trainings."""
-    return {**fields, "schema_version": 5}
 
 
 class Result(Record):
@@ -190,8 +185,8 @@ class Result(Record):
         signature: by the judge that measured; None if it had no key.
     """
 
-    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3, 3: _result_4, 4: _result_5}
-    schema_version: Literal[5] = 5
+    upgrades: ClassVar[Upgrades] = {1: _result_2, 2: _result_3, 3: _result_4}
+    schema_version: Literal[4] = 4
     submission: str
     task: str
     kind: str
