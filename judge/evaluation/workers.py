@@ -89,8 +89,12 @@ def reports_in(text: str) -> list[UnitReport]:
 
 
 def joined(units: Sequence[UnitReport], of_workers: Sequence[UnitReport]) -> tuple[UnitReport, ...]:
-    """The reports of a run that follows those of workers: of what it found done, the report of who did it."""
-    done = {(unit.submission, unit.task): unit for unit in of_workers if unit.did in (Did.OBSERVED, Did.MEASURED)}
+    """The reports of a run that follows those of workers: of what it found done, the report of who did it.
+
+    That is who observed, if another one measured the same before the result was stored.
+    """
+    reports = [unit for did in (Did.MEASURED, Did.OBSERVED) for unit in of_workers if unit.did is did]
+    done = {(unit.submission, unit.task): unit for unit in reports}
     return tuple(done.get((unit.submission, unit.task), unit) if unit.did is Did.NOTHING else unit for unit in units)
 
 

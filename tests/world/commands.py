@@ -6,6 +6,7 @@ import contextlib
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from io import StringIO
 from pathlib import Path
 
@@ -28,6 +29,6 @@ def run_in_process(
         for name, value in environment.items():
             patch.setenv(name, value)
         with pytest.raises(SystemExit) as ended:
-            main()
+            copy_context().run(main)  # what a command sets, as --quiet, is not of later ones
     signal.signal(signal.SIGTERM, handler)
     return int(ended.value.code or 0), out.getvalue(), err.getvalue()

@@ -19,6 +19,7 @@ from typer.main import get_command
 
 from judge.cli.main import app as judge_app
 from submissions.cli.main import app as author_app
+from submissions.quiet import QUIET
 from tests.world.world import World
 
 
@@ -88,3 +89,4 @@ def test_quiet_prints_results_and_problems_only(world: World) -> None:
     assert (status, err) == (0, "")
     assert submission.id not in out
     assert "2 judged" in out
+    assert not QUIET.get()  # for the next test in this process

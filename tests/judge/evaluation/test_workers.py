@@ -184,7 +184,12 @@ def test_reports_of_workers_say_what_was_done() -> None:
         return UnitReport(submission="a", task=task, did=did)
 
     units = [report("x", Did.NOTHING), report("y", Did.NOTHING), report("z", Did.FAULT)]
-    of_workers = [report("y", Did.ELSEWHERE), report("y", Did.OBSERVED), report("z", Did.OBSERVED)]
+    of_workers = [
+        report("y", Did.ELSEWHERE),
+        report("y", Did.OBSERVED),
+        report("y", Did.MEASURED),
+        report("z", Did.OBSERVED),
+    ]
     assert [unit.did for unit in joined(units, of_workers)] == [Did.NOTHING, Did.OBSERVED, Did.FAULT]
     assert reports_in("Killed") == [] == reports_in("")
 
