@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ase.build import bulk
+from ase.calculators.singlepoint import SinglePointCalculator
 from ase.io import write
 
 from tasks.datasets.dataset import load_dataset, save_dataset
 from tasks.importing.crystal_tables import import_crystals
-from tests.judge.cli.data_command import NAMED, run
+from tests.judge.cli.data_command import NAMED, crystals, mine, run
 from tests.world.world import World
 
 CUBIC = [[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
@@ -42,3 +43,24 @@ def test_a_crystal_without_supercells_is_refused_by_import_and_verify(data_world
     assert status == 1
     assert "ok   mine@1: 1 structures, 1 items" in out
     assert f"NOT  {data / 'other@1'}: {fault}; correct it, or leave the item out" in out
+
+
+def test_copies_and_contradicting_labels_are_doubted(data_world: World) -> None:
+    """Ten frames three times, of which one has another energy once."""
+    made = crystals() * 3
+    other = made[12].copy()
+    values = {"energy": made[12].get_potential_energy() + 0.5, "forces": made[12].get_forces()}
+    other.calc = SinglePointCalculator(other, **values)
+    made[12] = other
+    write("mine.extxyz", made)
+    status, out, err = run("import", "extxyz", "mine.extxyz", *NAMED, "--units", "ase")
+    assert status == 0, err
+    doubts = [line for line in out.splitlines() if line.startswith("DOUBTFUL")]
+    assert doubts == [
+        "DOUBTFUL  structures: 20 of 30 are copies, 10 are different (frame 0 is there 3 times); copies are one "
+        "cluster",
+        "DOUBTFUL  EMT: energy: frame 2 and frame 12 are one structure, with labels that are 0.5 eV apart (1 such "
+        "copies in all): of other states, or of several calculations: correct them, or keep one",
+    ]
+    assert "clusters of frames (by cluster): 10, median 3 frames, largest 3" in out
+    assert len(set(mine(data_world).clusters)) == 10
