@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from judge.data.import_options import LAYOUTS, ImportOptions, is_folder
-from tasks.datasets.card import D3, Card, LabelSet, one_line
+from tasks.datasets.card import D3, Card, LabelSet, dataset_faults, one_line
 from tasks.datasets.dataset import Dataset, DatasetError, new_folder
 from tasks.importing.acwf import import_acwf
 from tasks.importing.conductivities import import_conductivities
@@ -139,7 +139,13 @@ def prepare_import(
         raise DatasetError(f"{path}: is {f'a file: {format} is a folder' if path.exists() else 'not there'}")
     card = card_of(options)
     new_folder(card, data_root)
-    return partial(reader.read, path, card, options)
+    return partial(_guarded, reader.read, path, card, options)
+
+
+def _guarded(read: Reader, path: Path, card: Card, options: ImportOptions, report: Report) -> ImportedDataset:
+    """What `read` reads; any of its errors is one of the file, whatever library raised it."""
+    with dataset_faults(path):
+        return read(path, card, options, report)
 
 
 def card_of(options: ImportOptions) -> Card:

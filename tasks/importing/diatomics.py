@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,10 +96,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise DatasetError(f"{path}: is not there")
     with dataset_faults(path):
         data = path.read_bytes()
-    try:
         levels = json.loads(gzip.decompress(data) if data.startswith(GZIP) else data)
-    except (ValueError, EOFError, zlib.error, gzip.BadGzipFile, RecursionError) as error:
-        raise DatasetError(f"{path}: is no JSON file, gzipped or not: {error}") from None
     if not isinstance(levels, dict):
         raise DatasetError(f"{path}: must have an entry for each level of theory, such as PBE")
     return levels

@@ -18,7 +18,7 @@ from tasks.structures.frames import Int
 
 # Atoms of all supercells of a data set that are built with their symmetry, which takes 5 ms an atom; the other
 # supercells are built without it, in a hundredth of the time.
-MAX_ATOMS_WITH_SYMMETRY = 1000
+MAX_ATOMS_WITH_SYMMETRY = 500
 NO_VOLUME = 1e-6  # Å³
 _ERRORS = (ValueError, RuntimeError, ArithmeticError, LookupError, TypeError, AttributeError, SpglibError)
 

@@ -63,7 +63,7 @@ class ImportTrial:
         shutil.copytree(self.sound / name, where / "input")
         path = where / "input" / (self.sound / name / "path").read_text()
         (where / "input" / "path").unlink()
-        done = f"{name}: {damage(random, path if path.is_dir() else path)}"
+        done = f"{name}: {damage(random, path)}"
         try:
             self._imported(form, given, path, where, random.random() < 0.8)
         except Exception as error:

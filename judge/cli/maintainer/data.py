@@ -26,6 +26,7 @@ from judge.data.reference_comparison import few_frames, verify_against
 from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
+from tasks.datasets.card import dataset_faults
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card
 from tasks.importing.checks.buildable import check_buildable
 from tasks.importing.import_summary import summarise
@@ -61,7 +62,7 @@ def run_import(
             with reporter.unit(f"reading {path.name}") as report:
                 imported = read(report)
                 check_buildable(imported.dataset, path / TABLES[format] if format in TABLES else path)
-            with reporter.unit("checking distances") as report:
+            with reporter.unit("checking distances") as report, dataset_faults(path):
                 summary = summarise(imported.dataset, report)
         print_summary(imported.dataset, summary, imported.unused, path, trust_ranges)
         check_overlap(imported.dataset, others, public)

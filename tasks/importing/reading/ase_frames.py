@@ -19,6 +19,7 @@ from ase.io.formats import UnknownFileTypeError, filetype, open_with_compression
 from ase.stress import full_3x3_to_voigt_6_stress
 
 from tasks.datasets.card import DatasetError, dataset_faults
+from tasks.datasets.dataset_errors import DAMAGED, is_damage
 from tasks.importing.labelled_import import joined_labels
 from tasks.importing.reading.read_frames import READ, ReadFrames
 from tasks.structures.frames import Float, Frames
@@ -140,6 +141,8 @@ class FrameSource(NamedTuple):
             )
 
     def _unreadable(self, error: BaseException, frame: str) -> DatasetError:
+        if is_damage(error):
+            return DatasetError(f"{self.path}: {DAMAGED}")
         text = " ".join(str(error).split()) or type(error).__name__
         kind = f" as {self.format}" if self.format else ""
         return DatasetError(f"{self.path}: {frame}cannot be read by ASE{kind}: {text}")
