@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -20,7 +21,8 @@ from tests.fuzz.mutations import changed, mangled
 # What stands in place of a number or of a word.
 TOKENS = (
     "nan", "NaN", "inf", "-inf", "1e300", "-1e300", "1e-300", "1e10", "0", "-1", "-0.0", "7", "0.5", "9" * 20,
-    "abc", "", "1,5", "\uff11", "1_0", "0x10", "1d-3", "T", "None", "null", "[]", "Xx", "D", "Cu1", "29", "H", "\x00", "é",
+    "abc", "", "1,5", "\uff11", "1_0", "0x10", "1d-3", "T", "None", "null", "[]", "Xx", "D", "Cu1", "29", "H", "\x00",
+    "é",
 )  # fmt: skip
 WORD = re.compile(rb"[A-Za-z_][\w.\-]*")
 NUMBER = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -71,7 +73,7 @@ def _repacked(random: Random, path: Path) -> str:
     packing: Any = PACKED[path.suffix]
     try:
         content = packing.decompress(path.read_bytes())
-    except (OSError, EOFError, ValueError, lzma.LZMAError):
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error):
         return "nothing"
     damaged, name = _other_bytes(random, content, Path(path.stem).suffix) if content else (b"{}", "nothing")
     path.write_bytes(packing.compress(damaged))

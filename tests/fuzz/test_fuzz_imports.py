@@ -89,7 +89,12 @@ class ImportTrial:
         assert status == 0 or (status == 1 and form in LAYOUTS and "NOT  " in out), said
         self.accepted[form] += 1
         for folder in data.iterdir() if data.exists() else ():
-            check_judged(load_dataset(folder), given)
+            try:
+                check_judged(load_dataset(folder), given)
+            except ValueError as error:
+                # References that are all zero give no baseline, which was doubted with the remedy.
+                if "state one under [baselines]" not in str(error) or "so a task has no baseline" not in out:
+                    raise
 
 
 def check_judged(dataset: Dataset, given: ImportInput) -> None:

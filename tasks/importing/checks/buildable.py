@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tasks.datasets.card import DatasetError
 from tasks.datasets.dataset import Dataset
+from tasks.importing.checks.number_sizes import extreme_numbers
 from tasks.kind import Building
 from tasks.kinds.registry import KINDS
 
@@ -14,9 +15,12 @@ REMEDY = "correct it, or leave the item out"
 
 
 def build_faults(dataset: Dataset) -> list[str]:
-    """A line for each item that a kind could not build: table, item, field and fault. It is written once."""
-    faults: list[str] = []
-    for kind in KINDS.values():
+    """A line for each item that a kind could not build: table, item, field and fault; each line once.
+
+    If there are numbers with which nothing can be computed, these alone are named.
+    """
+    faults = extreme_numbers(dataset)
+    for kind in () if faults else KINDS.values():
         if isinstance(kind, Building):
             try:
                 faults += kind.build_faults(dataset)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.datasets.item_structures import structures_of_row
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.importing.checks.copies import Copies, find_copies
+from tasks.importing.checks.number_sizes import numbers_in
 from tasks.importing.import_checks import too_few_for_energy
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Labels
@@ -164,16 +165,7 @@ def _item_key(item: Item, dataset: Dataset, copies: Copies) -> Hashable:
 
 def _reference_difference(first: Item, other: Item) -> float:
     """The largest relative difference of two items' references; infinite if they are not of one form."""
-    one, two = (np.array(_numbers(item.model_dump().get("reference"))) for item in (first, other))
+    one, two = (np.array(list(numbers_in(item.model_dump().get("reference")))) for item in (first, other))
     if one.shape != two.shape:
         return np.inf
     return float((np.abs(one - two) / np.maximum(np.maximum(np.abs(one), np.abs(two)), 1e-12)).max(initial=0.0))
-
-
-def _numbers(value: Any) -> list[float]:
-    """The numbers in a nested value, in an order that items of one sort share."""
-    if isinstance(value, Mapping):
-        return [number for key in sorted(value) for number in _numbers(value[key])]
-    if isinstance(value, (list, tuple)):
-        return [number for part in value for number in _numbers(part)]
-    return [float(value)] if isinstance(value, (int, float)) else []
