@@ -32,7 +32,11 @@ def zero_references(dataset: Dataset) -> list[str]:
             if not isinstance(item, SimulatedSystem):
                 for quantity, size in _sizes(item.model_dump().get("reference", {}), ""):
                     largest[quantity] = max(largest[quantity], size)
-        lines += [f"{table}:{name}: is 0 in every item, {REMEDY}" for name, size in largest.items() if size < SMALLEST_BASELINE]
+        lines += [
+            f"{table}:{name}: is 0 in every item, {REMEDY}"
+            for name, size in largest.items()
+            if size < SMALLEST_BASELINE
+        ]
     return lines
 
 
