@@ -92,7 +92,8 @@ def test_a_cell_without_volume_cannot_be_strained() -> None:
     row = Crystal(id="flat", structure=0, reference={"PBE": {"k_vrh_gpa": 100.0}})
     table = Table(id=("flat",), group=("",), cluster=("flat",), crystals=(row,))
     dataset = Dataset(CARD, Frames.from_atoms([flat]), table, {})
-    assert build_faults(dataset) == ["crystals: flat: cell: has no volume: its vectors lie in a plane"]
+    line = "flat: cell: two of its faces are less than 0.1 Å apart, or its vectors lie in a plane"
+    assert build_faults(dataset) == [line]
 
 
 def test_the_ends_of_a_path_have_one_cell_to_the_last_digit(tmp_path: Path) -> None:
@@ -133,6 +134,22 @@ def test_matrices_of_thermal_conductivities(name: str) -> None:
     faults = build_faults(replace(dataset, conditions={**dataset.conditions, name: matrices}))
     assert len(faults) == 1
     assert faults[0].startswith(f"conductivities: {dataset.table.conductivities[0].id}: {name}: has the determinant -")
+
+
+@pytest.mark.parametrize(
+    ("quantities", "fault"),
+    [
+        (("barrier", ""), "differences.quantity: some items have one and some have none: state it for all"),
+        (("barrier!", "Barrier"), "differences.quantity: 'Barrier' and another name, or nothing, would be called"),
+    ],
+)
+def test_quantities_without_a_metric_of_their_own(quantities: tuple[str, ...], fault: str) -> None:
+    dataset = EXAMPLES["energy_differences"]().dataset
+    pairs = zip(dataset.table.differences, quantities, strict=False)
+    rows = tuple(row.model_copy(update={"quantity": quantity}) for row, quantity in pairs)
+    faults = build_faults(replace(dataset, table=dataset.table.model_copy(update={"differences": rows})))
+    assert len(faults) == 1
+    assert faults[0].startswith(fault)
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
