@@ -66,7 +66,7 @@ def read_structures(
     whole = _read(source, report)
     for name, key in fields.keys.items():
         if name not in whole.found:
-            others = f", but {', '.join(whole.unused)}" if whole.unused else ""
+            others = f", but {', '.join(sorted(whole.unused))}" if whole.unused else ""
             raise DatasetError(f"{path}: --keys {name}={key}: no frame has {key}{others}")
     if named:
         _check_names(whole.names, path)

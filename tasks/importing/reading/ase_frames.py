@@ -77,20 +77,14 @@ class FrameSource(NamedTuple):
         with dataset_faults(self.path):
             return bool(filetype(str(self.path)) == XYZ)
 
-    def frames_of(
-        self, structures: Sequence[Atoms], places: Sequence[int], found: frozenset[str] | None = None
-    ) -> ReadFrames:
+    def frames_of(self, structures: Sequence[Atoms], places: Sequence[int]) -> ReadFrames:
         """What is read of `structures`, which are the frames `places` of the file.
-
-        Args:
-            found: the names of `--keys` that they have; None: their fields still have the names of the file.
 
         Raises:
             DatasetError: a frame is at fault; the line names file, frame and field.
         """
         where = [f"{self.path}: frame {place}" for place in places]
-        if found is None:
-            found = frozenset[str]().union(*map(self.fields.rename, structures))
+        found = frozenset[str]().union(*map(self.fields.rename, structures))
         clusters = tuple(self._cluster(*each) for each in zip(structures, where, strict=True) if self.cluster_field)
         parts = [_frame(atoms, self.length, place) for atoms, place in zip(structures, where, strict=True)]
         labels = [self._labels(*each) for each in zip(structures, parts, where, strict=True)]
@@ -107,9 +101,7 @@ class FrameSource(NamedTuple):
 
     def frames_of_texts(self, frames: Sequence[TextFrame], places: Sequence[int]) -> ReadFrames:
         """What is read of frames of extended XYZ."""
-        read = [self._atoms_of(frame, place) for frame, place in zip(frames, places, strict=True)]
-        found = frozenset[str]().union(*(names for _, names in read))
-        return self.frames_of([atoms for atoms, _ in read], places, found)
+        return self.frames_of([self._atoms_of(*each) for each in zip(frames, places, strict=True)], places)
 
     def atoms(self) -> Iterator[Atoms]:
         """The structures of the file as ASE reads them; names and groups of extended XYZ are as they are written.
@@ -119,7 +111,7 @@ class FrameSource(NamedTuple):
         """
         if self.is_xyz:
             with self.open_frames() as opened:
-                yield from (self._atoms_of(frame, place)[0] for place, frame in enumerate(opened.frames))
+                yield from (self._atoms_of(frame, place) for place, frame in enumerate(opened.frames))
             return
         n = 0
         try:
@@ -164,16 +156,17 @@ class FrameSource(NamedTuple):
                 raise
             raise DatasetError(f"{self.path}: {fault_text(error)}") from error
 
-    def _atoms_of(self, frame: TextFrame, place: int) -> tuple[Atoms, frozenset[str]]:
-        """The structure of a frame, its identifiers as they are written; and the names of `--keys` that it has."""
+    def _atoms_of(self, frame: TextFrame, place: int) -> Atoms:
+        """The structure of a frame, its identifiers as they are written."""
         stated = frame_for_ase(frame, self.fields, f"{self.path}: frame {place}")
         try:
             (atoms,) = iread(StringIO(stated.text), index=":", format=XYZ)
         except Exception as error:
             raise self._unreadable(error, f"frame {place}: ") from error
         names = {*IDENTIFIERS, self.cluster_field}
-        atoms.info |= {name: text for name, text in stated.written.items() if name in names}
-        return atoms, stated.found
+        is_text = {key: self.fields.name_for(key) in names for key in stated.written}
+        atoms.info |= {key: text for key, text in stated.written.items() if is_text[key]}
+        return atoms  # type: ignore[no-any-return]
 
     def _unreadable(self, error: BaseException, frame: str) -> DatasetError:
         if is_damage(error):

@@ -110,13 +110,11 @@ class FrameForAse(NamedTuple):
     """A frame whose text has no field that is not read under a name to which ASE gives a meaning.
 
     Args:
-        written: the fields of its comment line, by the names under which they are read, as texts.
-        found: the names of `--keys` that it has.
+        written: the fields of its comment line as texts.
     """
 
     text: str
     written: dict[str, str]
-    found: frozenset[str]
 
 
 def frame_for_ase(frame: TextFrame, fields: FrameFields, where: str) -> FrameForAse:
@@ -137,15 +135,15 @@ def frame_for_ase(frame: TextFrame, fields: FrameFields, where: str) -> FrameFor
         stated.append(CommentField("Properties", properties, ""))
     if changed or any(key != name for key, name in keys.items()):
         comment = with_keys(stated, keys, {"Properties": ":".join(map(":".join, read_as))} if changed else {})
-    own = {*keys, *(name for name, _, _ in columns)}
-    found = frozenset(name for name, key in fields.keys.items() if key in own)
     text = frame._replace(comment=comment, rows=rows).text
-    return FrameForAse(text, {keys[field.key]: field.value for field in stated if field.key in keys}, found)
+    return FrameForAse(text, {field.key: field.value for field in stated})
 
 
 def _key_for_ase(key: str, fields: FrameFields) -> str:
-    name = fields.name_for(key)
-    return UNREAD + name if name in CHECKED_BY_ASE else name
+    """The file's own name of a field that is read, as ASE checks the form of labels; a field that is not read has one
+    that ASE does not know."""
+    is_unread = fields.name_for(key).startswith(UNREAD)
+    return UNREAD + key if is_unread or (key in CHECKED_BY_ASE and key not in fields.keys.values()) else key
 
 
 def _columns(properties: str) -> list[tuple[str, str, str]]:

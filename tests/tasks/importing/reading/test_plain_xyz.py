@@ -15,6 +15,7 @@ from tasks.datasets.card import DatasetError
 from tasks.importing.importers import ase_blocks, read_structures, xyz_blocks
 from tasks.importing.label_units import ASE_UNITS
 from tasks.importing.reading.ase_frames import FrameSource
+from tasks.importing.reading.frame_fields import FrameFields
 from tasks.importing.reading.plain_xyz import NotPlain, plain_comment, plain_frames
 from tasks.importing.reading.progress_report import silent
 from tasks.importing.reading.read_frames import ReadFrames, joined
@@ -22,7 +23,12 @@ from tasks.importing.reading.text_frames import text_frames
 from tests.tasks.importing.labelled_structures import structures, xyz
 from tests.tasks.importing.reading.xyz_texts import XyzWriter
 
-PARTS = ("names", "groups", "clusters", "unused")
+FIELDS = [
+    FrameFields({"energy": "free_energy", "forces": "velo", "name": "run"}, frozenset({"stress"})),
+    FrameFields({}, frozenset({"forces", "energy"})),
+    FrameFields({"charge": "spin", "group": "uid"}),
+]
+PARTS = ("names", "groups", "clusters", "unused", "found")
 
 
 def bits(part: ReadFrames) -> dict[str, object]:
@@ -65,6 +71,16 @@ def test_every_file_is_read_as_by_ase(seed: int, field: str, tmp_path: Path) -> 
     cells = np.array([atoms.cell.array for atoms in whole]) * source.length
     positions = np.concatenate([atoms.positions for atoms in whole]) * source.length
     assert (frames.cell.tobytes(), frames.positions.tobytes()) == (cells.tobytes(), positions.tobytes())
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32), fields=st.sampled_from(FIELDS))
+def test_named_and_left_out_fields_are_those_of_both_readers(seed: int, fields: FrameFields, tmp_path: Path) -> None:
+    path = tmp_path / "any.xyz"
+    path.write_bytes(XyzWriter(seed).file())
+    source = FrameSource(path, "extxyz", 1.0, fields=fields)
+    expected, fast = outcome(ase_blocks(source)), outcome(xyz_blocks(source, silent))
+    assert isinstance(fast, str) if isinstance(expected, str) else fast == expected
 
 
 def plain(path: Path) -> Any:
