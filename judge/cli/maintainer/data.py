@@ -64,6 +64,7 @@ def run_import(
                 check_buildable(imported.dataset, path / TABLES[format] if format in TABLES else path)
             with reporter.unit("checking distances") as report, dataset_faults(path):
                 summary = summarise(imported.dataset, report)
+        summary = summary._replace(doubtful=(*summary.doubtful, *imported.doubts))
         print_summary(imported.dataset, summary, imported.unused, path, trust_ranges)
         check_overlap(imported.dataset, others, public)
     print_written(as_json, imported.dataset, data)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.importers import read_atoms
+from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
 from tasks.structures.units import ENERGY_UNITS, Unit
 
 REFERENCES = "references.json"
@@ -137,14 +138,14 @@ def charge_of(folder: Path) -> int:
     """The charge in the file `.CHRG` or `CHRG` of a folder; 0 without one."""
     for name in (".CHRG", "CHRG"):
         if (folder / name).is_file():
-            return round(number_of(folder / name))
+            return stated_charge(number_of(folder / name), folder / name)
     return 0
 
 
 def multiplicity_of(folder: Path) -> int | None:
     """2S+1 from the number of unpaired electrons in the file `.UHF` of a folder; None without one."""
     path = folder / ".UHF"
-    return round(number_of(path)) + 1 if path.is_file() else None
+    return stated_multiplicity(number_of(path) + 1, path) if path.is_file() else None
 
 
 def sheet(path: Path, name: str, header: int) -> list[dict[str, Any]]:
@@ -224,7 +225,7 @@ def charge_and_multiplicity(path: Path) -> tuple[int, int]:
     found = re.findall(r"[-+]?\d+", comment_of(path))
     if len(found) < 2:
         raise DatasetError(f"{path}: line 2: must state charge and multiplicity")
-    return int(found[0]), int(found[1])
+    return stated_charge(int(found[0]), path), stated_multiplicity(int(found[1]), path)
 
 
 def in_bohr(symbols: Sequence[str], positions: Sequence[Sequence[float]]) -> Atoms:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from ase import Atoms
 from ase.build import bulk
-from ase.io import read
 from ase.spacegroup.symmetrize import refine_symmetry
 
 from tasks.datasets.card import (
@@ -252,7 +251,7 @@ def lithium_diffusion(folder: Path) -> Paths:
     for end, barrier in LITHIUM_BARRIERS.items():
         files = [folder / "LiFePO4_start_bc.cif", folder / f"LiFePO4_end_{end}.cif"]
         if all(path.is_file() for path in files):
-            first, last = (_plain(read(path)) for path in files)
+            first, last = (_plain(atoms_of(path)) for path in files)
             last.set_cell(first.cell)
             paths.ends[f"path {end}"] = (first, last)
             paths.barriers[f"path {end}"] = barrier
