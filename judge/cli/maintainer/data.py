@@ -61,7 +61,8 @@ def run_import(
         with Reporter(table_console(stderr=True)) as reporter:
             with reporter.unit(f"reading {path.name}") as report:
                 imported = read(report)
-                check_buildable(imported.dataset, path / TABLES[format] if format in TABLES else path)
+                table = path / TABLES.get(format, "")
+                check_buildable(imported.dataset, table if table.is_file() else path)
             with reporter.unit("checking distances") as report, dataset_faults(path):
                 summary = summarise(imported.dataset, report)
         summary = summary._replace(doubtful=(*summary.doubtful, *imported.doubts))

@@ -22,8 +22,8 @@ def test_data_sets_that_can_be_judged_have_none(kind: str) -> None:
     [
         ("positions", (5, 1), 1e7, "s1: positions: 1e+07 is more than 1e+06"),
         ("cell", (2, 0, 0), -1e12, "s2: cell: 1e+12 is more than 1e+06"),
-        ("cell", (2, slice(1, 3)), [1.0, 2.0, 3.0], "s2: cell: two of its faces are less than 0.1 Å apart"),
-        ("cell", (3, slice(None), 2), 1e-3, "s3: cell: two of its faces are less than 0.1 Å apart"),
+        ("cell", (2, slice(1, 3)), [1.0, 2.0, 3.0], "s2: cell: has no volume: its vectors lie in a plane"),
+        ("cell", (3, 0), [1e-3, 0.0, 0.0], "s3: cell: two of its faces are 0.001 Å apart, at least 0.1 Å are needed"),
     ],
 )
 def test_structures(field: str, index: Any, value: Any, line: str) -> None:
@@ -46,7 +46,7 @@ def test_a_surface_whose_periodic_vectors_are_parallel() -> None:
         frames=replace(dataset.frames, cell=cell, pbc=pbc),
         label_arrays={label_set: replace(labels, stress=None)},
     )
-    assert [line.partition(": two")[0] for line in extreme_numbers(alone)] == ["s0: cell"]
+    assert [line.partition(" Å")[0] for line in extreme_numbers(alone)] == ["s0: cell: two of its faces are 0.0071"]
 
 
 def test_labels_and_references() -> None:
