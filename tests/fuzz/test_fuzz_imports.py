@@ -109,7 +109,8 @@ def check_judged(dataset: Dataset, given: ImportInput) -> None:
     if given.kind == "thermal_conductivity":
         return  # to solve one takes seconds
     observation = kind.observe(dataset.structures, parameters, Still(), Watch(time.monotonic))
-    for label_set in sorted(dataset.card.label_sets) or [None]:
+    label_sets: list[str | None] = [*sorted(dataset.card.label_sets)]
+    for label_set in label_sets or [None]:
         kind.measure(observation, dataset, parameters, label_set)
 
 

@@ -99,7 +99,7 @@ def _conflicts(frames: Frames, labels: Labels, copies: Copies) -> Iterator[Label
     later, first = copies.later, copies.first[copies.later]
     if labels.energy is not None:
         size = np.abs(labels.energy[later] - labels.energy[first])
-        yield LabelConflict("energy", "eV", size, SAME_ENERGY * frames.n_atoms[later])
+        yield LabelConflict("energy", "eV", size, np.asarray(SAME_ENERGY * frames.n_atoms[later], np.float64))
     if labels.forces is not None:
         change = labels.forces[frames.atom_indices(later)] - labels.forces[_atoms_of_first(frames, copies)]
         size = np.maximum.reduceat(np.linalg.norm(change, axis=1), _starts(frames, copies))
