@@ -66,7 +66,7 @@ def fault_text(error: BaseException) -> str:
         case ValidationError():
             return one_line(error)
         case UnicodeDecodeError():
-            return f"is no text in {error.encoding}, or damaged (byte {error.start}): save it as UTF-8"
+            return f"is not text in {error.encoding}, or damaged (byte {error.start}): save it as UTF-8"
         case FileNotFoundError():
             return "cannot be read: No such file or directory"
         case OSError():

@@ -103,7 +103,7 @@ def check_encoding(text: str, where: object) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         byte = ord(text[error.start]) & 0xFF
-        raise DatasetError(f"{where}: is no text in UTF-8 (byte {byte:#04x}): save the file as UTF-8") from None
+        raise DatasetError(f"{where}: is not text in UTF-8 (byte {byte:#04x}): save the file as UTF-8") from None
 
 
 class FrameForAse(NamedTuple):
