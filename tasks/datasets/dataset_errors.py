@@ -43,9 +43,11 @@ def dataset_faults(where: object, *passing: type[Exception]) -> Iterator[None]:
     """
     try:
         yield
-    except (DatasetError, *passing):
+    except DatasetError:
         raise
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
+        if isinstance(error, passing):
+            raise
         raise DatasetError(f"{where}: {fault_text(error)}") from (
             None if isinstance(error, ValueError | OSError) else error
         )

@@ -166,7 +166,7 @@ class FrameSource(NamedTuple):
         names = {*IDENTIFIERS, self.cluster_field}
         is_text = {key: self.fields.name_for(key) in names for key in stated.written}
         atoms.info |= {key: text for key, text in stated.written.items() if is_text[key]}
-        return atoms  # type: ignore[no-any-return]
+        return atoms
 
     def _unreadable(self, error: BaseException, frame: str) -> DatasetError:
         if is_damage(error):

@@ -67,7 +67,7 @@ def text_frames(file: TextIO, path: Path, n_bytes: int | None) -> Iterator[TextF
                 f"{where}: cannot be read: states {n_atoms} atoms, and the file ends after {len(rows)} of them: "
                 "correct the number, or fetch the file again"
             )
-        vectors = []
+        vectors = list[str]()
         while (header := file.readline()).lstrip().startswith("VEC") and len(vectors) < _MAX_VECTORS:
             vectors.append(header)
         yield TextFrame(n_atoms, comment, rows, tuple(vectors))
