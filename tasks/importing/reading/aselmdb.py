@@ -81,6 +81,6 @@ def _structure(fields: dict[str, Any]) -> Atoms:
             fields[name] = np.array(fields[name])
     fields.pop("constraints", None)
     stated = {**dict(fields.get("data") or {}), **dict(fields.get("key_value_pairs") or {})}
-    atoms = AtomsRow(fields).toatoms()
+    atoms: Atoms = AtomsRow(fields).toatoms()
     atoms.info |= stated
     return atoms

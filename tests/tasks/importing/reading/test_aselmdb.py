@@ -83,10 +83,10 @@ def test_all_entries_are_found_as_the_library_finds_them(tmp_path: Path) -> None
     with lmdb.open(str(path), subdir=False, map_size=256 * MIB, lock=False) as file, file.begin(write=True) as changes:
         for key in gone:
             changes.delete(key)
-    file = open_lmdb(path)
+    read = open_lmdb(path)
     left = {key: value for key, value in entries.items() if key not in gone}
-    assert {key: file.value(place) for key, place in file.places().items()} == left
-    assert list(file.places()) == sorted(left)
+    assert {key: read.value(place) for key, place in read.places().items()} == left
+    assert list(read.places()) == sorted(left)
     write_lmdb(tmp_path / "empty.lmdb", {})
     assert open_lmdb(tmp_path / "empty.lmdb").places() == {}
 
