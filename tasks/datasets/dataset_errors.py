@@ -43,9 +43,11 @@ def dataset_faults(where: object, *passing: type[Exception]) -> Iterator[None]:
     """
     try:
         yield
-    except (DatasetError, *passing):
+    except DatasetError:
         raise
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
+        if isinstance(error, passing):
+            raise
         raise DatasetError(f"{where}: {fault_text(error)}") from (
             None if isinstance(error, ValueError | OSError) else error
         )
@@ -66,7 +68,7 @@ def fault_text(error: BaseException) -> str:
         case ValidationError():
             return one_line(error)
         case UnicodeDecodeError():
-            return f"is no text in {error.encoding}, or damaged (byte {error.start}): save it as UTF-8"
+            return f"is not text in {error.encoding}, or damaged (byte {error.start}): save it as UTF-8"
         case FileNotFoundError():
             return "cannot be read: No such file or directory"
         case OSError():

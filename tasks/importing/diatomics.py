@@ -30,6 +30,7 @@ from tasks.datasets.diatomic_pairs import Diatomic, DiatomicReference
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.stated_tables import StatedTable
 from tasks.simulation.diatomics import pair_frames
+from tasks.structures.text_files import decoded
 
 N_DISTANCES, SHORTEST, LONGEST, BOX = 119, 0.1, 6.0, 50.0  # Å
 LEFT_OUT = frozenset({"Po", "At", "Rn", "Fr", "Ra"})
@@ -96,7 +97,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise DatasetError(f"{path}: is not there")
     with dataset_faults(path):
         data = path.read_bytes()
-        levels = json.loads(gzip.decompress(data) if data.startswith(GZIP) else data)
+        levels = json.loads(decoded(gzip.decompress(data) if data.startswith(GZIP) else data))
     if not isinstance(levels, dict):
         raise DatasetError(f"{path}: must have an entry for each level of theory, such as PBE")
     return levels

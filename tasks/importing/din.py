@@ -32,6 +32,7 @@ from tasks.importing.energy_sums import Sums
 from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import atoms_of, charge_and_multiplicity
 from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
+from tasks.structures.text_files import read_text
 
 STRUCTURES = "structures.extxyz"
 DIRECTIVE = "fieldasrxn"
@@ -56,7 +57,7 @@ def import_din(folder: Path, card: Card) -> Dataset:
         raise DatasetError(f"{folder}: *.din: has {len(paths)} files, not one")
     (path,) = paths
     with dataset_faults(path):
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
     field, sums, named = _field(lines, path), Sums("kcal/mol"), _named(folder)
     ids: dict[str, int] = {}
     for block in blocks(lines, path):

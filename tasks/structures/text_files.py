@@ -28,7 +28,7 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode(MARKED_UTF8)
     except UnicodeDecodeError as error:
-        raise ValueError(f"is no text in UTF-8 (byte {error.start}): save it as UTF-8") from None
+        raise ValueError(f"is not text in UTF-8 (byte {error.start}): save it as UTF-8") from None
 
 
 def read_text(path: Path) -> str:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.importers import read_atoms
 from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
+from tasks.structures.text_files import read_text
 from tasks.structures.units import ENERGY_UNITS, Unit
 
 REFERENCES = "references.json"
@@ -53,7 +54,7 @@ def stated_references(folder: Path) -> StatedReferences:
             'write them as {"unit": "kcal/mol", "references": {"ITEM": NUMBER}}'
         )
     with dataset_faults(path):
-        return StatedReferences.model_validate_json(path.read_bytes())
+        return StatedReferences.model_validate_json(read_text(path))
 
 
 def atoms_of(path: Path, format: str | None = None) -> Atoms:
@@ -182,7 +183,7 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
         DatasetError: it cannot be read.
     """
     with dataset_faults(path):
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
     rows = csv.DictReader(text.splitlines())
     return [{str(k).strip(): str(v).strip() for k, v in row.items()} for row in rows]
 
@@ -206,7 +207,7 @@ def json_of(path: Path) -> Any:
         DatasetError: it cannot be read.
     """
     with dataset_faults(path):
-        return json.loads(path.read_bytes())
+        return json.loads(read_text(path))
 
 
 def comment_of(path: Path) -> str:

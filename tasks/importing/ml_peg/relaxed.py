@@ -33,6 +33,7 @@ from tasks.importing.phonopy_files import import_phonopy
 from tasks.importing.pymatgen_records import atoms_of_record
 from tasks.simulation.vibrations import VibrationSettings
 from tasks.structures.frames import Frames
+from tasks.structures.text_files import decoded
 
 # Barriers [eV], which ML-PEG's program states.
 OXYGEN_BARRIERS = {"MoS2": 2.53, "MoSe2": 1.55, "MoTe2": 0.90, "WS2": 2.68, "WSe2": 1.66, "WTe2": 1.01}
@@ -164,7 +165,7 @@ def entries_of(path: Path) -> Iterator[tuple[str, Atoms, float]]:
         DatasetError: an entry has another form.
     """
     with dataset_faults(path):
-        stated = json.loads(bz2.decompress(path.read_bytes()))
+        stated = json.loads(decoded(bz2.decompress(path.read_bytes())))
     for number, entry in enumerate(stated["entries"]):
         try:
             yield str(entry["data"]["mat_id"]), atoms_of_record(entry["structure"]), float(entry["energy"])

@@ -20,6 +20,7 @@ from ase.stress import full_3x3_to_voigt_6_stress
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.datasets.dataset_errors import DAMAGED, MAX_TEXT, fault_text, is_damage
 from tasks.importing.labelled_import import joined_labels
+from tasks.importing.reading.aselmdb import aselmdb_atoms, is_aselmdb
 from tasks.importing.reading.frame_fields import EVERY_FIELD, IDENTIFIERS, FrameFields
 from tasks.importing.reading.packed_text import check_whole, is_packed, open_text, plain_name
 from tasks.importing.reading.read_frames import ReadFrames
@@ -72,8 +73,8 @@ class FrameSource(NamedTuple):
         """Whether the file is extended XYZ, compressed or not."""
         if self.format is not None or not self.path.is_file():
             return self.format == XYZ and self.path.is_file()
-        if plain_name(self.path).endswith(XYZ_ENDINGS):
-            return True
+        if plain_name(self.path).endswith(XYZ_ENDINGS) or is_aselmdb(self.path):
+            return not is_aselmdb(self.path)
         with dataset_faults(self.path):
             return bool(filetype(str(self.path)) == XYZ)
 
@@ -126,6 +127,9 @@ class FrameSource(NamedTuple):
             raise self._unreadable(error, f"frame {n}: " if n else "") from error
 
     def _structures(self) -> Iterator[Atoms]:
+        if self.format in (None, "db") and is_aselmdb(self.path):
+            yield from aselmdb_atoms(self.path)
+            return
         if self.format != "db" or not self.path.is_file():
             yield from iread(self.path, index=":", format=self.format)
             return
@@ -166,7 +170,7 @@ class FrameSource(NamedTuple):
         names = {*IDENTIFIERS, self.cluster_field}
         is_text = {key: self.fields.name_for(key) in names for key in stated.written}
         atoms.info |= {key: text for key, text in stated.written.items() if is_text[key]}
-        return atoms  # type: ignore[no-any-return]
+        return atoms
 
     def _unreadable(self, error: BaseException, frame: str) -> DatasetError:
         if is_damage(error):

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tasks.structures.frames import Float
+from tasks.structures.frames import Bool, Float
 
 # In the file's unit of energy: texts of atoms' energies have eight decimals.
 SAME_ENERGY, SAME_SHARE = 1e-5, 1e-9
 KEYS = "--keys energy=free_energy"
 
 
-def is_same(value: Float, label: Float) -> Float:
+def is_same(value: Float, label: Float) -> Bool:
     """(n,) whether values are equal to labels, but for their last decimals; never where one is missing (NaN)."""
     return np.asarray(np.abs(value - label) <= SAME_ENERGY + SAME_SHARE * np.abs(label))
 

@@ -69,7 +69,7 @@ def text_frames(file: TextIO, path: Path, n_bytes: int | None) -> Iterator[TextF
                 "correct the number, or fetch the file again"
             )
         _check_columns(comment, rows, where)
-        vectors = []
+        vectors = list[str]()
         while (header := file.readline()).lstrip().startswith("VEC") and len(vectors) < _MAX_VECTORS:
             vectors.append(header)
         yield TextFrame(n_atoms, comment, rows, tuple(vectors))
@@ -115,7 +115,7 @@ def check_encoding(text: str, where: object) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         byte = ord(text[error.start]) & 0xFF
-        raise DatasetError(f"{where}: is no text in UTF-8 (byte {byte:#04x}): save the file as UTF-8") from None
+        raise DatasetError(f"{where}: is not text in UTF-8 (byte {byte:#04x}): save the file as UTF-8") from None
 
 
 class FrameForAse(NamedTuple):

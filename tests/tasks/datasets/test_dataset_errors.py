@@ -45,7 +45,7 @@ def test_an_error_of_any_class_becomes_one_line_with_its_class_and_a_remedy() ->
     assert line_of(lambda: {}["D"]).startswith("file.x: frame 3: cannot be read (KeyError: 'D'): check its form")
     assert "ZeroDivisionError" in line_of(lambda: 1 / 0)
     assert "is no JSON: Expecting value" in line_of(lambda: json.loads("nothing"))
-    assert "is no text in utf-8, or damaged (byte 1): save it as UTF-8" in line_of(lambda: b"a\xff".decode())
+    assert "is not text in utf-8, or damaged (byte 1): save it as UTF-8" in line_of(lambda: b"a\xff".decode())
     assert "needs a package that is not installed: pip install no_such_package" in line_of(
         lambda: __import__("no_such_package")
     )

@@ -153,7 +153,7 @@ def test_progress_is_reported_up_to_the_end(tmp_path: Path) -> None:
 def test_a_file_in_another_encoding_and_a_broken_frame_have_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "bad.extxyz"
     path.write_bytes(xyz().encode() + b"1\nname=\xff\nH 0 0 0\n")
-    with pytest.raises(DatasetError, match=r"bad\.extxyz: frame 1: is no text in UTF-8 \(byte 0xff\): save"):
+    with pytest.raises(DatasetError, match=r"bad\.extxyz: frame 1: is not text in UTF-8 \(byte 0xff\): save"):
         read_structures(path, ASE_UNITS, "extxyz")
     path.write_text(xyz() * 3000 + xyz(z="much"))
     with pytest.raises(DatasetError, match=r"bad\.extxyz: frame 3000: cannot be read by ASE as extxyz: could not conv"):

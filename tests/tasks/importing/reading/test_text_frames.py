@@ -93,7 +93,7 @@ def test_a_byte_order_mark_is_as_if_it_were_not_there(form: str, tmp_path: Path)
     assert "is text in UTF-16: save it as UTF-8" in line_of(path, xyz().encode("utf-16"))
     assert "is text in UTF-16: save it as UTF-8" in line_of(path, xyz().encode("utf-16-le"))
     assert line_of(path, xyz().encode() + xyz(info="name=é").encode("latin-1")).startswith(
-        "frame 1: is no text in UTF-8 (byte 0xe9): save the file as UTF-8"
+        "frame 1: is not text in UTF-8 (byte 0xe9): save the file as UTF-8"
     )
 
 
