@@ -20,6 +20,7 @@ from tests.tasks.importing import test_scans as scans
 from tests.tasks.importing.ml_peg.layouts import MADE, record
 from tests.tasks.importing.mlipaudit.made_up_layout import write_layout
 from tests.tasks.importing.phonopy_texts import computed, text_of
+from tests.tasks.importing.reading.test_aselmdb import packed, row, write_lmdb
 from tests.tasks.importing.rmd17_files import write_rmd17
 from tests.tasks.importing.test_acwf import published_folder
 from tests.tasks.importing.test_equation_of_state_curves import scan
@@ -249,8 +250,20 @@ INPUTS: Mapping[str, ImportInput] = {
     "mlipaudit": ImportInput(mlipaudit, ()),
     "ml-peg": ImportInput(ml_peg, ()),
 }
+
+
+def aselmdb(folder: Path) -> Path:
+    path = folder / "frames.aselmdb"
+    rows = {str(i).encode(): packed(row(atoms, 3 * i)) for i, atoms in enumerate(labelled(), 1)}
+    write_lmdb(path, rows | {b"nextid": packed(11), b"deleted_ids": packed([]), b"metadata": packed({})})
+    return path
+
+
 # Further inputs of a format, by name.
 FURTHER: Mapping[str, tuple[str, ImportInput]] = {
+    "aselmdb": ("db", ImportInput(aselmdb, (*CRYSTALS, *UNITS), "labelled_frames")),
+    "extxyz.gz": ("extxyz", ImportInput(frames("extxyz.gz"), (*CRYSTALS, *UNITS), "labelled_frames")),
+    "extxyz.xz": ("extxyz", ImportInput(frames("extxyz.xz"), (*CRYSTALS, *UNITS), "labelled_frames")),
     "crystals with supercells": (
         "crystals",
         ImportInput(phonon_crystals, CRYSTALS, "phonons", {"relaxation": QUICK, "mesh": 20.0}),
