@@ -61,6 +61,7 @@ from tasks.simulation.trial_builds import (
     built_with_symmetry,
     cell_fault,
     handedness_fault,
+    size_fault,
     symmetry_fault,
 )
 from tasks.simulation.vibrations import (
@@ -284,6 +285,7 @@ class Phonons(CrystalKind):
 def _build_fault(row: Crystal, atoms: Atoms, supercell: Int, primitive: Float, with_symmetry: bool) -> str:
     """A line about what a crystal is built from; empty if it is sound."""
     fault = handedness_fault("supercell", supercell) or handedness_fault("primitive", primitive)
+    fault = fault or size_fault("supercell", round(len(atoms) * float(np.linalg.det(supercell))))
     if fault or (fault := cell_fault(atoms) or symmetry_fault(atoms)):
         return fault
 

@@ -68,6 +68,7 @@ from tasks.simulation.trial_builds import (
     built_with_symmetry,
     cell_fault,
     handedness_fault,
+    size_fault,
     symmetry_fault,
 )
 from tasks.simulation.vibrations import PhonopyPanicked
@@ -234,6 +235,8 @@ def _build_fault(atoms: Atoms, matrices: SupercellMatrices, with_symmetry: bool)
     faults = [fault for name, matrix in named if (fault := handedness_fault(name, matrix))]
     if matrices.mesh.min() < 1:
         faults.append(f"q_mesh: has {matrices.mesh.min()} wave vectors in one direction: state at least 1")
+    sizes = [round(len(atoms) * float(np.linalg.det(matrix))) for matrix in matrices[:2]]
+    faults += [fault for name, size in zip(SUPERCELLS, sizes, strict=True) if (fault := size_fault(name, size))]
     if faults:
         return faults[0]
     fault = cell_fault(atoms) or symmetry_fault(atoms)

@@ -19,6 +19,7 @@ from tasks.structures.frames import Int
 # Atoms of all supercells of a data set that are built with their symmetry, which takes 5 ms an atom; the other
 # supercells are built without it, in a hundredth of the time.
 MAX_ATOMS_WITH_SYMMETRY = 500
+MAX_SUPERCELL_ATOMS = 20_000  # phonopy takes minutes to build more
 NO_VOLUME = 1e-6  # Å³
 _ERRORS = (ValueError, RuntimeError, ArithmeticError, LookupError, TypeError, AttributeError, SpglibError)
 
@@ -40,6 +41,15 @@ def handedness_fault(name: str, matrix: ArrayLike) -> str:
     if determinant > 0:
         return ""
     return f"{name}: has the determinant {determinant:.3g}, which must be positive: exchange two of its vectors"
+
+
+def size_fault(name: str, n_atoms: int) -> str:
+    """A line about a supercell that is too large to be built; empty if it is not."""
+    if n_atoms <= MAX_SUPERCELL_ATOMS:
+        return ""
+    return (
+        f"{name}: makes {n_atoms} atoms of the cell, at most {MAX_SUPERCELL_ATOMS} can be judged: state a smaller one"
+    )
 
 
 def cell_fault(atoms: Atoms) -> str:

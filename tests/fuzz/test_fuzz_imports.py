@@ -24,11 +24,10 @@ from tasks.structures.predictions import ALL_PROPERTIES, Predictions, Properties
 from tasks.suites.rehearsal import rehearse
 from tests.fuzz.import_damage import damage
 from tests.fuzz.import_inputs import FURTHER, INPUTS, ImportInput
-from tests.fuzz.mutations import COUNTS, SIZES, SOAK_SEED
+from tests.fuzz.mutations import COUNTS, SOAK_SEED
 from tests.judge.cli.data_command import run
 
 ALL = {**{name: (name, given) for name, given in INPUTS.items()}, **FURTHER}
-SHARE, SOAK = 300, 10_000
 # Seconds for an import and a judging: these inputs are taken so many times less often than the others.
 SLOW = {"thermal-conductivity": 10, "phonopy": 4, "crystals with supercells": 4, "vacancies": 4, "vacancy-migration": 4}
 SLOW |= {"mlipaudit": 10, "ml-peg": 5}
@@ -140,17 +139,24 @@ def test_an_input_without_damage_is_imported_and_judged(name: str, sound_inputs:
     assert trial.accepted[form]
 
 
-@SIZES
-@pytest.mark.timeout(10_000)
-def test_damaged_inputs(tmp_path: Path, sound_inputs: Path, share: float, soak: bool) -> None:
-    """Each input has a seed of its own, which is in the message: hypothesis would shrink for hours."""
+def import_damaged(sound_inputs: Path, scratch: Path, first: int, n: int) -> None:
+    """Imports `n` damaged inputs, each with a seed of its own, which a failure names: to shrink one takes hours."""
     names = [name for name in ALL for _ in range(max(1, 20 // SLOW.get(name, 1)))]
-    trial = ImportTrial(sound_inputs, tmp_path, names)
-    first = SOAK_SEED if soak else 0
-    for seed in range(first, first + (SOAK if soak else SHARE)):
+    trial = ImportTrial(sound_inputs, scratch, names)
+    for seed in range(first, first + n):
         try:
             trial(Random(seed))
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from error
         COUNTS["imports"] += 1
     assert sum(trial.accepted.values())
+
+
+def test_damaged_inputs(tmp_path: Path, sound_inputs: Path) -> None:
+    import_damaged(sound_inputs, tmp_path, 0, 300)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(10_000)
+def test_many_damaged_inputs(tmp_path: Path, sound_inputs: Path) -> None:
+    import_damaged(sound_inputs, tmp_path, SOAK_SEED, 10_000)

@@ -55,6 +55,7 @@ def crystals(folder: Path, structures: list[Atoms], **stated: Any) -> Dataset:
     [
         ({"primitive": LEFT}, "primitive: has the determinant -0.25, which must be positive"),
         ({"supercell": [TWO[1], TWO[0], TWO[2]]}, "supercell: has the determinant -8, which must be positive"),
+        ({"supercell": np.diag([40, 40, 40]).tolist()}, "supercell: makes 256000 atoms of the cell, at most 20000 can"),
         ({"primitive": np.diag([0.5, 1.0, 1.0]).tolist()}, "supercell and primitive: do not fit the structure"),
         ({"primitive": np.diag([0.3, 1.0, 1.0]).tolist()}, "supercell and primitive: do not fit the structure"),
         ({}, ""),
