@@ -179,9 +179,8 @@ class FrameSource(NamedTuple):
         if not isinstance(error, ValueError | OSError) or not text:  # their texts are for programmers
             text = f"{type(error).__name__} {text}".strip()
         if isinstance(error, KeyError):
-            text = (
-                f"it has {str(error.args[0] if error.args else '')[:MAX_TEXT]!r} in place of an element, or of a field"
-            )
+            key = str(error.args[0])[:MAX_TEXT] if error.args else ""
+            text = f"it has {key!r} in place of an element, or lacks a field of that name"
         kind = f" as {self.format}" if self.format else ""
         return DatasetError(f"{self.path}: {frame}cannot be read by ASE{kind}: {text}")
 
