@@ -68,7 +68,8 @@ def run_import(
         summary = summary._replace(doubtful=(*summary.doubtful, *imported.doubts))
         print_summary(imported.dataset, summary, imported.unused, path, trust_ranges)
         check_overlap(imported.dataset, others, public)
-    print_written(as_json, imported.dataset, data)
+    with dataset_faults(path):
+        print_written(as_json, imported.dataset, data)
 
 
 def run_list(as_json: bool) -> None:

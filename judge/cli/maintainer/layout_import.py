@@ -11,6 +11,7 @@ import typer
 from judge.cli.output import lines_aside, print_json
 from judge.config import load_settings
 from judge.data.import_options import LAYOUTS, ImportOptions
+from tasks.datasets.card import dataset_faults
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
 from tasks.importing.checks.buildable import check_buildable
 from tasks.importing.import_summary import summarise
@@ -69,11 +70,13 @@ def import_layout(
 
 def _written(benchmark: ImportedBenchmark, dataset: Dataset, data: Path, folder: Path, trust_ranges: bool) -> list[str]:
     """Writes one data set, unless it is there with the same content. The faults, a line each."""
+    name, where = dataset.card.full_name, f"{folder}: {benchmark.name}"
     try:
-        check_buildable(dataset, f"{folder}: {benchmark.name}")
+        check_buildable(dataset, where)
+        with dataset_faults(where):
+            summary = summarise(dataset)
     except DatasetError as error:
         return [str(error)]
-    name, summary = dataset.card.full_name, summarise(dataset)
     items = f", {summary.n_items} items" if summary.n_items else ""
     note = f" ({benchmark.note})" if benchmark.note else ""
     print(f"{name}: {summary.n_structures} structures{items}{note}")

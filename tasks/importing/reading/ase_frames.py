@@ -178,6 +178,9 @@ class FrameSource(NamedTuple):
         text = " ".join(str(error).split())[:MAX_TEXT]
         if not isinstance(error, ValueError | OSError) or not text:  # their texts are for programmers
             text = f"{type(error).__name__} {text}".strip()
+        if isinstance(error, KeyError):
+            key = str(error.args[0])[:MAX_TEXT] if error.args else ""
+            text = f"it has {key!r} in place of an element, or lacks a field of that name"
         kind = f" as {self.format}" if self.format else ""
         return DatasetError(f"{self.path}: {frame}cannot be read by ASE{kind}: {text}")
 

@@ -122,3 +122,10 @@ def test_cells_after_the_atoms_are_read_as_by_ase(tmp_path: Path) -> None:
     path.write_text("1\nfirst\nH 0 0 0\nVEC1 3 0 0\nVEC2 0 3 0\nVEC3 0 0 4\n" + xyz())
     cells = [atoms.cell.array for atoms in read(path, ":", format="extxyz")]
     np.testing.assert_allclose(read_structures(path, format="extxyz").frames.cell, cells)
+
+
+def test_a_species_that_a_reader_of_ase_does_not_know_is_no_bare_key(tmp_path: Path) -> None:
+    path = tmp_path / "POSCAR"
+    path.write_text("x\n1.0\n3 0 0\n0 3 0\n0 0 3\nQq\n1\nDirect\n0 0 0\n")
+    with pytest.raises(DatasetError, match=r"POSCAR: cannot be read by ASE: it has 'Qq' in place of an element"):
+        read_atoms(path)
