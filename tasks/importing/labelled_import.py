@@ -22,6 +22,7 @@ from tasks.structures.predictions import ALL_PROPERTIES, Labels, Properties, pro
 
 # Structures of two label sets are the same within this [Å].
 SAME_WITHIN = 1e-6
+MAX_ORDERED = 1000  # atoms of a structure that are compared with all of them, to find their order
 # The cluster column of a card whose frames are correlated only where they are copies.
 COPIES = "cluster"
 CLUSTER_BY = ("composition", "group", "none")
@@ -172,12 +173,29 @@ def check_same_structures(source: LabelSource, main: LabelSource) -> None:
         "positions": (np.abs(ours.positions - theirs.positions) <= SAME_WITHIN).all(axis=1),
     }
     for name, same in rows.items():
-        _same(np.logical_and.reduceat(same, ours.offsets[:-1]), name, where)
+        by_frame = np.logical_and.reduceat(same, ours.offsets[:-1])
+        if name == "positions" and not by_frame.all():
+            _check_order(ours, theirs, int(np.argmin(by_frame)), where)
+        _same(by_frame, name, where)
     _same((np.abs(ours.cell - theirs.cell) <= SAME_WITHIN).all(axis=(1, 2)), "cell", where)
     _same((ours.pbc == theirs.pbc).all(axis=1), "pbc", where)
     _same(ours.charge == theirs.charge, "charge", where)
     stated = (ours.multiplicity > 0) & (theirs.multiplicity > 0)
     _same(~stated | (ours.multiplicity == theirs.multiplicity), "multiplicity", where)
+
+
+def _check_order(ours: Frames, theirs: Frames, index: int, where: str) -> None:
+    """The atoms of one frame, which has the same elements in both, are not merely in another order."""
+    atoms = ours.atom_slice(index)
+    here, there, numbers = ours.positions[atoms], theirs.positions[atoms], ours.numbers[atoms]
+    moved = np.flatnonzero((np.abs(here - there) > SAME_WITHIN).any(axis=1))[:MAX_ORDERED]
+    apart = np.abs(here[moved][:, None] - there[moved][None]).max(axis=2)
+    found = (apart <= SAME_WITHIN) & (numbers[moved][:, None] == numbers[moved][None])
+    if found.any(axis=0).all() and found.any(axis=1).all():
+        listed = " and ".join(map(str, moved[:2])) + (" and others" if len(moved) > 2 else "")
+        raise DatasetError(
+            f"{where}: frame {index}: positions: atoms {listed} are exchanged; bring the atoms into the same order"
+        )
 
 
 def _same(same: NDArray[Any] | np.bool_, field: str, where: str) -> None:

@@ -57,6 +57,10 @@ def swapped(made: list[Atoms]) -> None:
     made[4], made[6] = made[6], made[4]
 
 
+def reordered(made: list[Atoms]) -> None:
+    made[2].positions[[0, 3]] = made[2].positions[[3, 0]]
+
+
 def renamed(made: list[Atoms]) -> None:
     made[3].numbers[0] = 7
 
@@ -82,6 +86,7 @@ def exchanged(made: list[Atoms]) -> None:
     [
         (moved, "frame 3: positions: differs; bring the frames into the same order"),
         (swapped, "frame 4: positions: differs"),
+        (reordered, "frame 2: positions: atoms 0 and 3 are exchanged; bring the atoms into the same order"),
         (renamed, "frame 3: numbers: differs"),
         (strained, "frame 2: cell: differs"),
         (charged, "frame 5: charge: differs"),
