@@ -77,6 +77,7 @@ class ImportTrial:
             options = (*options, "--name", "mine", "--version", "1")
         data = where / "data"
         with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(where)  # no judge.toml of another place is read
             patch.setenv("LAMBENCH_DATA", str(data))
             status, out, line = run("import", form, str(path), *options)
         said = f"exit status {status}: {line!r}"
