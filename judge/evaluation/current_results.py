@@ -54,7 +54,7 @@ def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = 
     for hardware in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {common.hardware}):
         other = replace(common, hardware=hardware)
         of_hardware = make_units(submissions, by_hardware, testsets, other, rounds)
-        units = [*units, *units_with_answers(of_hardware, other, histories)]
+        units += units_with_answers(of_hardware, other, histories)
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(
         result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))

@@ -42,9 +42,7 @@ def equal_circumstances(common: Circumstances) -> list[Circumstances]:
     return [replace(common, guest=guest, training_guest=training) for guest, training in pairs]
 
 
-def units_with_answers(
-    units: Sequence[Unit], common: Circumstances, histories: Mapping[str, History]
-) -> Sequence[Unit]:
+def units_with_answers(units: Sequence[Unit], common: Circumstances, histories: Mapping[str, History]) -> list[Unit]:
     """`units`, in which those that only equal guests have observed have the keys of these guests.
 
     Of several equal guests the last observation counts. A unit of parts that are not joined yet counts as observed by
@@ -56,7 +54,7 @@ def units_with_answers(
     """
     others = equal_circumstances(common)
     if not others:
-        return units
+        return list(units)
     tasks: dict[tuple[str, int], TaskUnits] = {}
 
     def alternatives(unit: Unit) -> Iterator[Unit]:

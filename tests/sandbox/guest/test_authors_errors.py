@@ -110,7 +110,12 @@ class SomeOfThem:
 
 def test_frames_that_are_not_shown_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    monkeypatch.setattr("sandbox.guest.tracebacks.is_ours", lambda filename: seen.append(filename) or False)
+
+    def is_ours(filename: str) -> bool:
+        seen.append(filename)
+        return False
+
+    monkeypatch.setattr("sandbox.guest.tracebacks.is_ours", is_ours)
     try:
         try:
             raise KeyError("hidden")
