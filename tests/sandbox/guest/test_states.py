@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,8 @@ from ase import Atoms
 from ase.build import bulk, fcc111, molecule
 
 from sandbox.drivers.process_driver import ProcessDriver
+from tasks.datasets.dataset import Dataset
+from tasks.quickstart.molecules import build_dbh24, build_s22
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
 from tests.sandbox.guest.asking import Ask, asked_by_guest, asked_here
@@ -57,6 +60,17 @@ def test_every_structure_has_charge_and_spin_as_integers(ask: Ask, model: str) -
     assert dict(zip(STRUCTURES, answer.energy, strict=True)) == pytest.approx(
         dict(zip(STRUCTURES, states, strict=True))
     )
+
+
+@pytest.mark.parametrize("build", [build_s22, build_dbh24])
+def test_a_model_that_demands_both_answers_all_of_a_packaged_set(ask: Ask, build: Callable[[], Dataset]) -> None:
+    """S22 has neutral singlets, DBH24 radicals and ions."""
+    frames = build().frames
+    answer = ask("OfState", frames, "Molecules")
+    assert answer.errors == {}
+    assert answer.ok.all()
+    states = answer.energy - 0.1 * frames.n_atoms - 100.0 * frames.charge
+    assert states == pytest.approx(frames.multiplicity)
 
 
 def test_in_the_domain_molecules_a_periodic_box_has_a_spin(ask: Ask) -> None:
