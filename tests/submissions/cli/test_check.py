@@ -28,7 +28,7 @@ from submissions.preflight.measured_properties import (
     measured_elements,
     parameters_differ,
 )
-from submissions.preflight.probes import public_structures
+from submissions.preflight.public_structures import public_structures
 from submissions.preflight.table import preflight_table
 from submissions.records import Check, ModelCard, PreflightReport
 from submissions.requests import Receipt
