@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from tasks.structures.frames import Float
 from tasks.structures.known_mistakes import (
     AS_ASKED,
+    ASE_UNITS,
     ENERGY_PER_ATOM,
     OPPOSITE_SIGN,
     VIRIAL,
@@ -46,7 +47,7 @@ def stress_mistakes(n_atoms: int, volume: float) -> tuple[UnitMistake, ...]:
 
 
 def _in_units_of_ase(quantity: str) -> list[UnitMistake]:
-    return [mistake for mistake in both_ways(quantity) if mistake.right in ("eV/Å", "eV/Å³")]
+    return [mistake for mistake in both_ways(quantity) if mistake.right in ASE_UNITS]
 
 
 def looks_like(

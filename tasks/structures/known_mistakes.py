@@ -20,6 +20,7 @@ from tasks.structures.units import ENERGY_UNITS, SURFACE_UNITS
 
 ENERGY_PER_ATOM = "an energy per atom"
 VIRIAL = "a virial, not divided by the volume"
+ASE_UNITS = ("eV", "eV/Å", "eV/Å³")
 OPPOSITE_SIGN = "the opposite sign"
 
 
