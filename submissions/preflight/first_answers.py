@@ -56,7 +56,7 @@ def asymmetry_check(largest: float) -> tuple[Check, ...]:
     Args:
         largest: difference |σ_ij − σ_ji| of its answers [eV/Å³].
     """
-    if largest <= ASYMMETRY:
+    if not largest > ASYMMETRY:  # also NaN
         return ()
     value = f"the stress matrix is not symmetric, by up to {largest:.2g} eV/Å³: the average of σ_ij and σ_ji counts"
     return (Check(name="stress symmetry", passed=False, value=value),)

@@ -48,7 +48,7 @@ _REFUSALS = {
     Cause.OUT_OF_MEMORY: (Verdict.GPU_MEMORY_LIMIT, "The model ran out of memory on structures of sixteen atoms."),
     Cause.UNSUPPORTED: (
         Verdict.UNSUPPORTED,
-        "The calculator supports none of Cu, Si, NaCl, H2O, ethanol and Pt: nothing can be judged.",
+        "The calculator supports no public structure, of Cu, Si, NaCl, Pt, or H, C, N and O: nothing can be judged.",
     ),
     Cause.ERROR: (
         Verdict.TOO_MANY_FAILURES,
