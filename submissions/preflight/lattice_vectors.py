@@ -28,7 +28,6 @@ CHANGES: Mapping[str, Float] = {
     "a lattice vector is added to another": np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
 }
 N_REPEATS = 3
-N_LATTICE_CALLS = 1 + N_REPEATS + len(CHANGES)
 
 
 def lattice_check(model: BatchCalculator, name: str, atoms: Atoms, noise: AnswerDifference) -> Check:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -23,10 +22,7 @@ from submissions.preflight.preflight import measure_model, measured_report
 from submissions.preflight.public_structures import CRYSTALS, SLABS, STATED, in_state, public_structures
 from submissions.preflight.states import concerns_state
 from submissions.records import PreflightReport
-from tasks.kind import Watch
-from tasks.kinds.registry import KINDS
-from tasks.metrics.measurement import Measurement
-from tasks.quickstart.molecules import build_s22
+from tests.submissions.s22 import judge_s22
 
 T = TypeVar("T")
 CALCULATOR = """
@@ -57,19 +53,13 @@ def preflight(remote: RemoteCalculator) -> PreflightReport:
     return measured_report(remote, measure_model(remote))
 
 
-def s22(remote: RemoteCalculator) -> Measurement:
-    kind, dataset = KINDS["energy_differences"], build_s22()
-    observation = kind.observe(dataset.structures, kind.parameters(), remote, Watch(time.monotonic))
-    return kind.measure(observation, dataset, kind.parameters(), dataset.label_set(None))
-
-
 @pytest.mark.parametrize("line", [DEMANDS, IGNORES], ids=["demands both", "ignores them"])
 def test_calculators_that_demand_or_ignore_a_state_are_judged_whole(line: str, short_path: Path) -> None:
     checks = {check.name: check for check in _value(ask(short_path, line, preflight)).checks}
     n = len(public_structures())
     assert checks["answers"].value.startswith(f"{n - UNSUPPORTED} of {n} structures; not silicon crystal (unsupported)")
     assert "charge and spin" not in checks
-    measurement = _value(ask(short_path, line, s22))
+    measurement = _value(ask(short_path, line, judge_s22))
     assert len(measurement.items) == 22
     assert measurement.items.failures() == {}
 
