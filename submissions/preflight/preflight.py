@@ -52,7 +52,8 @@ _REFUSALS = {
     ),
     Cause.ERROR: (
         Verdict.TOO_MANY_FAILURES,
-        "The calculator raised an error on every public structure: see its message below, and try it on water.",
+        "The calculator raised an error on every public structure: see its message below, and try it on water with the "
+        'charge 0 in atoms.info["charge"] and the 2S+1 of 1 in atoms.info["spin"], as the judge sets them.',
     ),
 }
 

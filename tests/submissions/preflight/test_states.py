@@ -74,6 +74,13 @@ def test_a_calculator_that_forbids_a_state_is_named_with_what_the_judge_sets(sho
     assert "unexpected keys in info: ['charge', 'spin']" in outcome.private
 
 
+def test_an_error_without_a_word_about_states_still_says_what_the_judge_sets(short_path: Path) -> None:
+    outcome = ask(short_path, "if len(atoms): raise RuntimeError('no extra metadata')", preflight)
+    assert outcome.verdict is Verdict.TOO_MANY_FAILURES
+    assert 'atoms.info["charge"]' in outcome.sentence
+    assert 'atoms.info["spin"]' in outcome.sentence
+
+
 @pytest.mark.parametrize(
     ("error", "concerns"),
     [
