@@ -197,9 +197,9 @@ class AseLoop:
             group = pending.pop()
             size = sum(spans[i][1] - spans[i][0] for i in group)
             if len(group) > 1 and size >= limits.too_large:
-                pending += halves(group)
+                pending += halves(group, spans)
                 continue
-            structures = [make_atoms(frames, i, *spans[i], self._domain)[0] for i in group]
+            structures = [make_atoms(frames, i, spans[i][0], spans[i][1], self._domain)[0] for i in group]
             if costs is not None:
                 costs.begin()
             try:
@@ -212,7 +212,7 @@ class AseLoop:
                     release_memory()
                     limits.ran_out(group, size)
                 if len(group) > 1 and (no_memory or not isinstance(error, Exception)):
-                    pending += halves(group)
+                    pending += halves(group, spans)
                     if costs is not None and no_memory:
                         costs.split(group)
                     continue

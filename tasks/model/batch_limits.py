@@ -5,7 +5,7 @@ This file is packed beside the guest: the standard library, numpy and ASE only, 
 
 from __future__ import annotations
 
-from typing import FrozenSet, List, Tuple
+from typing import FrozenSet, List, Sequence, Tuple
 
 NO_LIMIT = 1 << 40
 
@@ -33,7 +33,15 @@ class BatchLimits:
             self._failed = [(other, members) for other, members in self._failed if group[0] not in members]
 
 
-def halves(group: List[int]) -> List[List[int]]:
-    """The second half of a group, and the first, which is taken from the end first."""
-    half = len(group) // 2
-    return [group[half:], group[:half]]
+def halves(group: List[int], spans: Sequence[Tuple[int, int]]) -> List[List[int]]:
+    """A group of two structures or more in two parts of about as many atoms: the later one, and the one to try first.
+
+    Args:
+        spans: first atom and end of each structure.
+    """
+    sizes = [spans[index][1] - spans[index][0] for index in group]
+    half, first, cut = sum(sizes) / 2, sizes[0], 1
+    while cut < len(group) - 1 and first + sizes[cut] <= half:
+        first += sizes[cut]
+        cut += 1
+    return [group[cut:], group[:cut]]

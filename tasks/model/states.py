@@ -62,11 +62,11 @@ def lowest_spin(numbers: Any, charge: int) -> int:
     Args:
         numbers: (n,) atomic numbers.
     """
-    return 1 + (int(numbers.sum()) - charge) % 2
+    return 1 + (int(np.add.reduce(numbers)) - charge) % 2
 
 
 def _set_moments(atoms: Atoms, moments: Any) -> bytes:
     if not np.isfinite(moments).all():
         return b""
     atoms.set_initial_magnetic_moments(moments)
-    return moments.tobytes()
+    return bytes(moments.tobytes())
