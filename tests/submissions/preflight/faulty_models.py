@@ -73,6 +73,9 @@ FAULTS = {
     "left-handed cells refused": model(
         'if np.linalg.det(atoms.cell.array) < 0: raise ValueError("the cell is left-handed")'
     ),
+    "stress that is not symmetric": model(
+        f'{_IF_STRESS}results["stress"][[[0, 5, 4], [5, 1, 3], [4, 3, 2]]] + [[0, 0.01, 0], [-0.01, 0, 0], [0, 0, 0]]'
+    ),
     "charge -1 in info is an error": model(
         'if atoms.info.get("charge") == -1: raise ValueError("unsupported charge -1")'
     ),

@@ -103,6 +103,11 @@ EFFECTS = {
         ("left-handed cells refused", (LATTICE,), "the model fails where two lattice vectors are exchanged"),
         ("forces turned", (FORCES, ETHANOL_FORCES), "differs by"),
         ("no stress returned", ("stress",), "declares stress but returned none for 2 periodic cells"),
+        (
+            "stress that is not symmetric",
+            ("stress symmetry",),
+            "the stress matrix is not symmetric, by up to 0.02 eV/Å³",
+        ),
         ("no stress for slabs", ("stress",), "declares stress but returned none for 1 of 2 periodic cells"),
         ("NaN for stress", ("stress",), "declares stress but returned none for 2 periodic cells"),
         ("a batch in reverse order", (BATCH,), "the order of a batch is not kept: answer 1 is that of structure 3"),
