@@ -63,11 +63,11 @@ def _finding(changes: Mapping[str, AnswerDifference], noise: AnswerDifference) -
 
 
 def _words(where: str, change: AnswerDifference, quantities: Sequence[str]) -> str:
-    """`stress changes where two lattice vectors are exchanged (ΔE 0 eV/atom, ΔF 0 eV/Å, Δσ 0.02 eV/Å³)`."""
+    """`stress changes where two lattice vectors are exchanged (Δσ 0.02 eV/Å³)`."""
     if not np.isfinite(change.energy):
         return f"the model fails where {where}"
     verb = "changes" if quantities in (("energy",), ("stress",)) else "change"
-    return f"{' and '.join(quantities)} {verb} where {where} ({change.words()})"
+    return f"{' and '.join(quantities)} {verb} where {where} ({change.words(quantities)})"
 
 
 def _answer(model: BatchCalculator, atoms: Atoms) -> Predictions:

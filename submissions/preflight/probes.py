@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -65,13 +65,21 @@ class AnswerDifference:
         )
         return AnswerDifference(max(self.energy, other.energy), forces, stress)
 
-    def words(self) -> str:
-        """`ΔE 2e-16 eV/atom, ΔF 1e-15 eV/Å`, or `no difference`."""
-        if not self.energy and not self.forces and not self.stress:
+    def words(self, quantities: Collection[str] = ("energy", "forces", "stress")) -> str:
+        """`ΔE 2e-16 eV/atom, ΔF 1e-15 eV/Å`, or `no difference`.
+
+        Args:
+            quantities: that are said, of those that were compared.
+        """
+        compared = {
+            "energy": ("ΔE", self.energy, "eV/atom"),
+            "forces": ("ΔF", self.forces, "eV/Å"),
+            "stress": ("Δσ", self.stress, "eV/Å³"),
+        }
+        if not any(size for _, size, _ in compared.values()):
             return "no difference"
-        forces = "" if self.forces is None else f", ΔF {self.forces:.1g} eV/Å"
-        stress = "" if self.stress is None else f", Δσ {self.stress:.1g} eV/Å³"
-        return f"ΔE {self.energy:.1g} eV/atom{forces}{stress}"
+        said = (parts for name, parts in compared.items() if name in quantities and parts[1] is not None)
+        return ", ".join(f"{symbol} {size:.1g} {unit}" for symbol, size, unit in said)
 
 
 def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, AnswerDifference]:

@@ -66,7 +66,9 @@ def failed_sorts(answered: Collection[str]) -> dict[str, tuple[str, ...]]:
 def _structure_rows(answered: Collection[str]) -> list[Check]:
     """A row for each sort of which structures failed: all tasks with them are missed, or are done in part."""
     return [
-        _row(MISSED if names == SORTS[sort] else IN_PART, f"all with {sort}, if they fail as {_listed(names)} did")
+        _row(MISSED, f"all with {sort}, if they fail as {_listed(names)} did")
+        if names == SORTS[sort]
+        else _row(IN_PART, f"with {sort} like {_listed(names)}, which failed")
         for sort, names in failed_sorts(answered).items()
     ]
 
@@ -97,6 +99,8 @@ def suite_counts(properties: Properties, answered: Collection[str] | None = None
     counts = "; ".join(words + ", ".join(some) for words, some in parts if some)
     if not failed:
         return counts
+    if len(whole) == n_suites:
+        counts = f"every task of {n_suites} suites"
     names = _listed([name for names in failed.values() for name in names])
     return f"by what it offers {counts}; items like {names} fail in them"
 
