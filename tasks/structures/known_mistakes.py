@@ -138,7 +138,7 @@ def order_words(order: Order) -> str:
     return f"the order {names} in place of {right}"
 
 
-class Fit(NamedTuple):
+class FactorFit(NamedTuple):
     """How values follow what is expected of them, about zero; NaN if one side is zero or not finite.
 
     Args:
@@ -157,13 +157,13 @@ class Fit(NamedTuple):
         return math.sqrt(max(0.0, 1.0 - self.correlation**2)) if math.isfinite(self.correlation) else math.inf
 
 
-def fit(values: Float, expected: Float) -> Fit:
+def fit(values: Float, expected: Float) -> FactorFit:
     """The fit of values and expected values of one shape."""
     v, e = values.ravel(), expected.ravel()
     vv, ve, ee = float(v @ v), float(v @ e), float(e @ e)
     if not (0.0 < vv < math.inf and 0.0 < ee < math.inf):  # also if one of them is NaN
-        return Fit(math.nan, math.nan, math.nan)
-    return Fit(ve / ee, ve / math.sqrt(vv) / math.sqrt(ee), math.sqrt(vv) / math.sqrt(ee))
+        return FactorFit(math.nan, math.nan, math.nan)
+    return FactorFit(ve / ee, ve / math.sqrt(vv) / math.sqrt(ee), math.sqrt(vv) / math.sqrt(ee))
 
 
 def both_ways(quantity: str) -> tuple[UnitMistake, ...]:

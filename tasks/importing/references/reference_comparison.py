@@ -27,7 +27,7 @@ from tasks.structures.known_mistakes import (
     ASE_UNITS,
     SIZE_MISTAKES,
     STRESS_ORDERS,
-    Fit,
+    FactorFit,
     Order,
     SizeMistake,
     UnitMistake,
@@ -168,7 +168,7 @@ def _finite(values: Float) -> Bool:
     return np.asarray(np.isfinite(values.reshape(len(values), -1)).all(axis=1))
 
 
-def named_mistakes(name: str, as_they_are: Fit, without: Mapping[SizeMistake, Fit]) -> tuple[str, ...]:
+def named_mistakes(name: str, as_they_are: FactorFit, without: Mapping[SizeMistake, FactorFit]) -> tuple[str, ...]:
     """The mistakes that labels show: that of size which explains them best, or else those of `findings`.
 
     Args:
