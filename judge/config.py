@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_settings import SettingsConfigDict
 
 from sandbox.driver import ColdStart
-from submissions.settings import SETTINGS_FILE, Settings, absolute_address
+from submissions.settings import SETTINGS_FILE, Settings, SettingsFileError, absolute_address
 from tasks.structures.validation_errors import one_line
 
 
@@ -277,5 +277,7 @@ def load_settings() -> JudgeSettings:
         complaint = one_line(error).replace("no such field", "no such setting")
         variable = "LAMBENCH_" + complaint.partition(":")[0].upper().replace(".", "__")
         raise ConfigError(f"{SETTINGS_FILE} or {variable}: {complaint}") from None
-    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, and Python's limits on digits and depth
+    except SettingsFileError as error:
+        raise ConfigError(str(error)) from None
+    except ValueError as error:
         raise ConfigError(f"{SETTINGS_FILE}: {error}") from None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 from pydantic import field_validator
 from pydantic_settings import (
@@ -15,10 +18,25 @@ from pydantic_settings import (
 from sandbox.driver import ColdStart, DriverName
 from sandbox.limits import Limits
 from sandbox.rundir import default_run_dir
+from tasks.structures.text_files import decoded
 
 RECEIPT_FILE = Path("lambench-receipt.json")
 INVITE_VARIABLE = "LAMBENCH_INVITE"
 SETTINGS_FILE = Path("judge.toml")
+
+
+class SettingsFileError(Exception):
+    """`judge.toml` is no TOML, or no UTF-8: one line that names it."""
+
+
+class SettingsFile(TomlConfigSettingsSource):
+    """Reads `judge.toml` as a person may have written it: with a byte order mark, or not."""
+
+    def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
+        try:
+            return tomllib.loads(decoded(file_path.read_bytes()))
+        except (ValueError, RecursionError) as error:  # of TOML, UTF-8, and Python's limits on digits and depth
+            raise SettingsFileError(f"{file_path.name}: {error}") from None
 
 
 def absolute_address(address: str) -> str:
@@ -62,4 +80,4 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Values given in code first, then those of the environment, then those of the file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, SettingsFile(settings_cls)

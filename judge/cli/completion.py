@@ -72,7 +72,7 @@ def suites(context: typer.Context, incomplete: str) -> Iterator[Named]:
         if file.name.endswith(".toml"):
             yield file.name.removesuffix(".toml"), ""
     for path in sorted(Path.cwd().glob("*.toml")):
-        if "tasks" in tomllib.loads(path.read_text(encoding="utf-8")):
+        if "tasks" in tomllib.loads(path.read_text(encoding="utf-8-sig")):
             yield path.name, ""
 
 
@@ -80,7 +80,7 @@ def _tasks_of(context: typer.Context, arguments: Sequence[str] = ()) -> list[dic
     """The tasks of the suite that the command names, as an option or as its first argument, else of the settings'."""
     name = context.params.get("suite") or next(iter(arguments), "") or _settings().suite
     packaged = resources.files("tasks.suites") / f"{name.casefold()}.toml"
-    text = packaged.read_text(encoding="utf-8") if packaged.is_file() else Path(name).read_text(encoding="utf-8")
+    text = packaged.read_text(encoding="utf-8") if packaged.is_file() else Path(name).read_text(encoding="utf-8-sig")
     tasks: list[dict[str, Any]] = tomllib.loads(text)["tasks"]
     return tasks
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from judge.config import UsageError
 from judge.records.strict_json import each_named_once
+from tasks.structures import text_files
 
 
 def read_json(path: Path) -> object:
@@ -30,8 +31,8 @@ def read_text(path: Path) -> str:
         UsageError: it cannot be read, or is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return text_files.read_text(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: is not text in UTF-8") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from None

@@ -44,6 +44,7 @@ class ImportOptions:
     fparam: str
     multiplicity: int | None
     without: str
+    keys: str
     cluster: str | None
     temperature: float | None
     mesh: float | None
@@ -52,6 +53,7 @@ class ImportOptions:
     also_dispersion: tuple[str, ...]
     also_d3: Mapping[str, str]
     also_units: Mapping[str, str]
+    also_keys: Mapping[str, str]
     only: tuple[str, ...]
     frames: int | None
 
@@ -91,6 +93,10 @@ _UNITS = (
     "of extxyz, traj, db and eos, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list "
     "like energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar (minus: positive in compression)"
 )
+_KEYS = (
+    "extxyz, traj, db: the file's own names of energy, forces, stress, charge, multiplicity, name or group, like "
+    "energy=REF_energy,forces=REF_forces"
+)
 _CLUSTER = (
     "correlated frames are those of one composition, of one group (deepmd: of one system), "
     "of one value of a field that extxyz, traj or db has in info, like info:trajectory; or none are (default)"
@@ -125,6 +131,7 @@ Units = Annotated[str, typer.Option(help=_UNITS)]
 Fparam = Annotated[str, typer.Option(help="deepmd: the columns of fparam.npy, like charge,multiplicity,other")]
 Multiplicity = Annotated[int | None, typer.Option(min=1, help="2S+1 of every molecule that does not state it")]
 Without = Annotated[str, typer.Option(help="labels to leave out: energy, forces, stress, separated by commas")]
+Keys = Annotated[str, typer.Option(metavar="NAME=FIELD,...", help=_KEYS)]
 Cluster = Annotated[str | None, typer.Option(metavar="composition|group|info:FIELD|none", help=_CLUSTER)]
 
 Temperature = Annotated[float | None, typer.Option(min=1, help="phonopy: K of the sums (default 300)")]
@@ -145,6 +152,9 @@ AlsoDispersion = Annotated[list[str] | None, typer.Option(metavar="LABELSET", he
 AlsoD3 = Annotated[list[str] | None, typer.Option(metavar="LABELSET=D3", help="--d3 of another level")]
 AlsoUnits = Annotated[
     list[str] | None, typer.Option(metavar="LABELSET=UNITS", help="--units of another level (default: the same)")
+]
+AlsoKeys = Annotated[
+    list[str] | None, typer.Option(metavar="LABELSET=KEYS", help="--keys of another level (default: the same)")
 ]
 TrustRanges = Annotated[bool, typer.Option("--trust-ranges", help="write it although some numbers look impossible")]
 

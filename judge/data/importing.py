@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from judge.data.import_options import LAYOUTS, ImportOptions, is_folder
-from tasks.datasets.card import D3, Card, LabelSet, one_line
+from tasks.datasets.card import D3, Card, LabelSet, dataset_faults, one_line
 from tasks.datasets.dataset import Dataset, DatasetError, new_folder
 from tasks.importing.acwf import import_acwf
 from tasks.importing.conductivities import import_conductivities
@@ -28,6 +28,7 @@ from tasks.importing.matcalc import import_matcalc
 from tasks.importing.phonopy_files import import_phonopy
 from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
+from tasks.importing.reading.frame_fields import FrameFields, parse_keys
 from tasks.importing.reading.progress_report import Report
 from tasks.importing.relaxed_structures import import_relaxed_structures
 from tasks.importing.rmd17 import import_rmd17
@@ -37,7 +38,7 @@ from tasks.importing.volume_scans import import_volume_scans
 from tasks.kind import ImportFormat
 from tasks.kinds.registry import KINDS, KindError
 from tasks.simulation.vibrations import VibrationSettings
-from tasks.structures.predictions import ALL_PROPERTIES
+from tasks.structures.predictions import ALL_PROPERTIES, Properties
 from tasks.suites.names import did_you_mean
 
 COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplicity", "other": "other"}
@@ -50,21 +51,29 @@ _TAKEN_BY_SOME = (
     "fparam",
     "multiplicity",
     "without",
+    "keys",
     "cluster",
     "temperature",
     "mesh",
     "also",
     "also_units",
+    "also_keys",
     "only",
     "frames",
 )
 
 
 class ImportedDataset(NamedTuple):
-    """A data set; and by numeric field of its file that was not read, the number of frames with it."""
+    """A data set, and what its file has beside it.
+
+    Args:
+        unused: by numeric field that was not read, the number of frames with it.
+        doubts: a line each about fields that should repeat a label, and do not.
+    """
 
     dataset: Dataset
     unused: Mapping[str, int] = MappingProxyType({})
+    doubts: tuple[str, ...] = ()
 
 
 Reader = Callable[[Path, Card, ImportOptions, Report], ImportedDataset]
@@ -139,7 +148,13 @@ def prepare_import(
         raise DatasetError(f"{path}: is {f'a file: {format} is a folder' if path.exists() else 'not there'}")
     card = card_of(options)
     new_folder(card, data_root)
-    return partial(reader.read, path, card, options)
+    return partial(_guarded, reader.read, path, card, options)
+
+
+def _guarded(read: Reader, path: Path, card: Card, options: ImportOptions, report: Report) -> ImportedDataset:
+    """What `read` reads; any of its errors is one of the file, whatever library raised it."""
+    with dataset_faults(path):
+        return read(path, card, options, report)
 
 
 def card_of(options: ImportOptions) -> Card:
@@ -172,7 +187,14 @@ def card_of(options: ImportOptions) -> Card:
 
 
 def _label_sets(options: ImportOptions) -> dict[str, LabelSet]:
-    given = [*options.also, *options.also_theory, *options.also_dispersion, *options.also_d3, *options.also_units]
+    given = [
+        *options.also,
+        *options.also_theory,
+        *options.also_dispersion,
+        *options.also_d3,
+        *options.also_units,
+        *options.also_keys,
+    ]
     if options.label_set in given:
         raise DatasetError(f"--also…: {options.label_set} is --label-set itself; name another label set")
     sets = {options.label_set: _label_set(options.theory or options.label_set, options.dispersion, options.d3, "--d3")}
@@ -209,14 +231,30 @@ def _units(format: str, options: ImportOptions) -> Mapping[str, LabelUnits]:
     }
 
 
+def _fields(options: ImportOptions) -> Mapping[str, FrameFields]:
+    """By label set, the fields that are read of its file.
+
+    Raises:
+        DatasetError: an option names no label or field.
+    """
+    left_out = frozenset(_left_out(options))
+    return {
+        label_set: FrameFields(parse_keys(options.also_keys.get(label_set, options.keys)), left_out, may_leave_out=True)
+        for label_set in (options.label_set, *options.also)
+    }
+
+
 def _import_ase(format: str, path: Path, card: Card, options: ImportOptions, report: Report) -> ImportedDataset:
     """Labelled frames from a file that ASE reads."""
     units, field = _units(format, options), cluster_field(options.cluster or "none")
+    fields = _fields(options)
 
     def read(source: Path, label_set: str) -> Imported:
         # Clusters belong to the structures, so only the main label set's file is read for them.
         clusters = field if label_set == options.label_set else ""
-        return read_structures(source, units[label_set], format, cluster_field=clusters, report=report)
+        return read_structures(
+            source, units[label_set], format, cluster_field=clusters, report=report, fields=fields[label_set]
+        )
 
     return _labelled(path, card, options, read)
 
@@ -240,7 +278,8 @@ def _import_deepmd(path: Path, card: Card, options: ImportOptions, *_: object) -
             raise DatasetError(
                 f"--fparam: {column!r}: each column is charge, multiplicity or other, the first two once"
             )
-    return _labelled(path, card, options, lambda source, _: read_deepmd(source, [COLUMNS[c] for c in columns]))
+    names, left_out = [COLUMNS[column] for column in columns], _left_out(options)
+    return _labelled(path, card, options, lambda source, _: read_deepmd(source, names, left_out))
 
 
 def _words(text: str) -> list[str]:
@@ -258,11 +297,21 @@ def _check_sources(card: Card, options: ImportOptions) -> None:
             raise DatasetError(f'--also: is missing for {name}; say --also "{name}=PATH" with its labels')
 
 
+def _left_out(options: ImportOptions) -> Properties:
+    """The labels of `--without`.
+
+    Raises:
+        DatasetError: one of its words is no label.
+    """
+    words = _words(options.without)
+    if unknown := [word for word in words if word not in ALL_PROPERTIES]:
+        raise DatasetError(f"--without: {unknown[0]!r} is no label: say {', '.join(ALL_PROPERTIES)}")
+    return tuple(name for name in ALL_PROPERTIES if name in words)
+
+
 def _labelled(path: Path, card: Card, options: ImportOptions, read: Callable[[Path, str], Imported]) -> ImportedDataset:
     _check_sources(card, options)
-    unknown = [word for word in _words(options.without) if word not in ALL_PROPERTIES]
-    if unknown:
-        raise DatasetError(f"--without: {unknown[0]!r} is no label: say {', '.join(ALL_PROPERTIES)}")
+    without = _left_out(options)
     also = {name: LabelSource(Path(source), read(Path(source), name)) for name, source in options.also.items()}
     imported = read(path, options.label_set)
     dataset = labelled_dataset(
@@ -270,11 +319,11 @@ def _labelled(path: Path, card: Card, options: ImportOptions, read: Callable[[Pa
         path,
         imported,
         also=also,
-        without=tuple(name for name in ALL_PROPERTIES if name in _words(options.without)),
+        without=without,
         multiplicity=options.multiplicity,
         cluster=options.cluster or "none",
     )
-    return ImportedDataset(dataset, imported.unused)
+    return ImportedDataset(dataset, imported.unused, imported.doubts)
 
 
 def _of_molecules(read: Callable[[Path, Card, int | None], Dataset], *, labelled: bool = True) -> FormatReader:
@@ -310,7 +359,7 @@ TABLES: Mapping[str, str] = {
     "reaction-paths": "paths.json",
 }
 _FRAME_OPTIONS = frozenset({"multiplicity", "without", "cluster", "also"})
-_ASE_OPTIONS = _FRAME_OPTIONS | {"units", "also_units"}
+_ASE_OPTIONS = _FRAME_OPTIONS | {"units", "also_units", "keys", "also_keys"}
 FORMATS: Mapping[str, FormatReader] = {
     **{format: FormatReader(partial(_import_ase, format), _ASE_OPTIONS) for format in ("extxyz", "traj", "db")},
     RMD17: FormatReader(_import_rmd17, frozenset({"only", "frames"})),

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from sandbox.events import plain
 from submissions.card.rules import first_breach
 from submissions.records import Domain, ModelCard, StatedLabelSet, TrainingSet
+from tasks.structures.text_files import read_text
 
 WIDTH = 100
 MAX_NAME = 200
@@ -60,13 +61,15 @@ def read_card(path: Path) -> ModelCard:
         CardError: there is no such file, or it is no card: see `parse_card`.
     """
     try:
-        return parse_card(path.read_text(encoding="utf-8"), str(path))
+        return parse_card(read_text(path), str(path))
     except FileNotFoundError:
         raise CardError(f"{path}: there is no such file: give your model card with --card") from None
     except OSError as error:
         raise CardError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise CardError(f"{path}: cannot be read as TOML: it is not UTF-8") from error
+    except CardError:
+        raise
+    except ValueError as error:
+        raise CardError(f"{path}: cannot be read as TOML: it {error}") from error
 
 
 def parse_card(text: str, source: str, name: str = "") -> ModelCard:

@@ -26,6 +26,10 @@ class Lazy(NamedTuple):
     help: str
 
 
+class UnexpectedEnd(Exception):
+    """An `EOFError` that no reader has translated."""
+
+
 class LazyGroup(TyperGroup):
     """A group whose commands are listed in a table. Their names may be written in any case."""
 
@@ -52,6 +56,12 @@ class LazyGroup(TyperGroup):
             command = get_command(app)
         command.name = cmd_name
         return command
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except EOFError as error:  # click takes it for Ctrl-D at a prompt: an empty line, and no word about the cause
+            raise UnexpectedEnd(str(error) or "a file ended too early") from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         known = args[0] in self.commands or args[0].lower() not in self.commands

@@ -85,6 +85,7 @@ def explain(error: Exception) -> tuple[str, int]:
     from submissions.card.file import CardError, first_complaint
     from submissions.client.http import WebError
     from submissions.client.status_bucket import InviteError, RevokedError
+    from submissions.settings import SettingsFileError
 
     match error:
         case SubmissionFault():
@@ -97,7 +98,7 @@ def explain(error: Exception) -> tuple[str, int]:
             return f"[bold red]{escape(str(error))}[/]", REFUSED
         case WebError():
             return f"[bold red]{escape(str(error))}[/]", MACHINE_FAULT
-        case CardError() | InviteError():
+        case CardError() | InviteError() | SettingsFileError():
             return f"[bold red]{escape(str(error))}[/]", USAGE
         case _:
             text = " ".join(str(error).split())[:300]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
+from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from tasks.datasets.card_parts import CardPart as CardPart
 from tasks.datasets.card_parts import Index, TableItem, later
@@ -20,6 +19,8 @@ from tasks.datasets.crystal_items import ConductivityReference as ConductivityRe
 from tasks.datasets.crystal_items import Crystal as Crystal
 from tasks.datasets.crystal_items import Curve as Curve
 from tasks.datasets.crystal_items import CurveReference as CurveReference
+from tasks.datasets.dataset_errors import DatasetError as DatasetError
+from tasks.datasets.dataset_errors import dataset_faults as dataset_faults
 from tasks.datasets.diatomic_pairs import Diatomic
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.structures.validation_errors import SLUG
@@ -35,24 +36,6 @@ LATER_ITEMS = ("systems", "paths", "pairs", "conductivities")
 ITEMS = ("differences", "curves", "scans", "crystals", *LATER_ITEMS)
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
-class DatasetError(ValueError):
-    """A data set that cannot be used: one line that names file and field."""
-
-
-@contextmanager
-def dataset_faults(where: object) -> Iterator[None]:
-    """Turns errors of the disk and errors about values into a `DatasetError` that begins with `where`."""
-    try:
-        yield
-    except DatasetError:
-        raise
-    except OSError as error:
-        raise DatasetError(f"{where}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        reason = one_line(error) if isinstance(error, ValidationError) else str(error)
-        raise DatasetError(f"{where}: {reason}") from None
 
 
 class D3(CardPart):

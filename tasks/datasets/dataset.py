@@ -44,6 +44,7 @@ from tasks.datasets.geometries import GEOMETRY, Geometries, check_geometries, ge
 from tasks.datasets.system_checks import check_systems
 from tasks.structures.frames import FRAME_DTYPES, Frames, hash_arrays
 from tasks.structures.predictions import ALL_PROPERTIES, Labels
+from tasks.structures.text_files import read_text
 
 __all__ = [
     "Dataset",
@@ -274,7 +275,7 @@ def read_card(folder: Path) -> Card:
     path = folder / CARD
     with dataset_faults(path):
         try:
-            stated = tomllib.loads(path.read_text(encoding="utf-8"))
+            stated = tomllib.loads(read_text(path))
         except (ValueError, RecursionError) as error:  # of tomllib, and of Python's limits on digits and depth
             raise DatasetError(f"{path}: is not TOML: {error}") from None
         card = Card.model_validate(stated)

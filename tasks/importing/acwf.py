@@ -33,6 +33,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.importing.importers import read_atoms
 from tasks.importing.labelled_import import with_periodicity
 from tasks.structures.frames import Frames
+from tasks.structures.text_files import read_text
 
 ALL_ELECTRON = ("fleur", "wien2k")
 SCALES = np.linspace(0.94, 1.06, 7)
@@ -113,7 +114,7 @@ def read_codes(folder: Path) -> Codes:
     codes: dict[str, dict[str, CurveReference]] = {}
     for path in sorted(folder.glob("*.json")):
         with dataset_faults(path):
-            stated = json.loads(path.read_bytes())
+            stated = json.loads(read_text(path))
             if isinstance(stated, dict) and "BM_fit_data" in stated:
                 of_code = CodeFile.model_validate(stated)
                 fits = {name: fit for name, fit in of_code.BM_fit_data.items() if fit is not None}

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -36,6 +35,7 @@ from tasks.importing.importers import read_atoms
 from tasks.importing.stated_tables import StatedTable
 from tasks.simulation.heat_transport import SYMPREC
 from tasks.structures.frames import Float, Frames
+from tasks.structures.text_files import decoded
 
 STRUCTURES = "phononDB-PBE-structures.extxyz"
 REFERENCES = ("kappas_phononDB_PBE_noNAC.json.gz", "kappas_phononDB_PBE_noNAC.json")
@@ -187,10 +187,7 @@ def _rows(path: Path) -> dict[str, StatedConductivity]:
 def _read(path: Path) -> Mapping[str, Any]:
     with dataset_faults(path):
         data = path.read_bytes()
-    try:
-        columns = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
-    except (ValueError, EOFError, zlib.error, gzip.BadGzipFile, RecursionError) as error:
-        raise DatasetError(f"{path}: is no JSON file{' in gzip' * (path.suffix == '.gz')}: {error}") from None
+        columns = json.loads(decoded(gzip.decompress(data) if path.suffix == ".gz" else data))
     if not isinstance(columns, dict):
         raise DatasetError(f"{path}: must have an entry for each column, such as mp_id")
     return columns

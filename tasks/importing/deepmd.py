@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from ase.data import atomic_numbers
@@ -26,22 +26,26 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.labelled_import import Imported, joined_labels
+from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
 from tasks.structures.frames import Bool, Float, Frames, Int
-from tasks.structures.predictions import Labels
+from tasks.structures.predictions import Labels, Properties
+from tasks.structures.text_files import read_text
 
 Column = Literal["charge", "multiplicity", "other"]
 READ = frozenset(f"{name}.npy" for name in ("coord", "box", "energy", "force", "virial", "fparam", "real_atom_types"))
+LEAVE_OUT = ": correct it, or leave these labels out: --without {}"
 STATE_IN = "add a column to fparam.npy and name it multiplicity in --fparam"
 # xx, yy, zz, yz, xz, xy of nine components.
 _VOIGT = np.array([0, 4, 8, 5, 2, 1])
 _TRANSPOSED = np.array([0, 4, 8, 7, 6, 3])
 
 
-def read_deepmd(path: Path, fparam: Sequence[Column] = ()) -> Imported:
+def read_deepmd(path: Path, fparam: Sequence[Column] = (), left_out: Properties = ()) -> Imported:
     """All systems in `path`, which is a system or a folder of systems or links to them at any depth, a group each.
 
     Args:
         fparam: the columns of `fparam.npy`.
+        left_out: labels whose files are not read.
 
     Raises:
         DatasetError: one line that names file and field, and the frame if there is one.
@@ -53,7 +57,20 @@ def read_deepmd(path: Path, fparam: Sequence[Column] = ()) -> Imported:
     if not systems:
         raise DatasetError(f"{path}: type.raw: is in no folder here: this is no system of DeePMD, nor a folder of them")
     names = [path.resolve().name if system == path else str(system.relative_to(path)) for system in systems]
-    return joined([_system(system, name, fparam) for system, name in zip(systems, names, strict=True)])
+    reading = SystemReading(fparam, left_out)
+    return joined([_system(system, name, reading) for system, name in zip(systems, names, strict=True)])
+
+
+class SystemReading(NamedTuple):
+    """How systems are read.
+
+    Args:
+        fparam: the columns of `fparam.npy`.
+        left_out: labels whose files are not read.
+    """
+
+    fparam: Sequence[Column]
+    left_out: Properties
 
 
 def _systems(folder: Path, above: frozenset[Path] = frozenset()) -> list[Path]:
@@ -80,16 +97,18 @@ def joined(parts: Sequence[Imported]) -> Imported:
     return Imported(frames, labels, ids, groups, dict(sorted(unused.items())), parts[0].state_in)
 
 
-def _system(folder: Path, name: str, fparam: Sequence[Column]) -> Imported:
+def _system(folder: Path, name: str, reading: SystemReading) -> Imported:
     """One system with all its sets; its frames are called `system/set.000/0`."""
     elements, types = _elements(folder), _types(folder / "type.raw")
     sets = sorted(path for path in folder.glob("set.*") if path.is_dir())
     if not sets:
         raise DatasetError(f"{folder}: set.*: there is no such folder: the system has no frames")
-    return joined([_set(path, f"{name}/{path.name}", name, elements, types, fparam) for path in sets])
+    return joined([_set(path, f"{name}/{path.name}", name, elements, types, reading) for path in sets])
 
 
-def _set(folder: Path, name: str, group: str, elements: Int, types: Int, fparam: Sequence[Column]) -> Imported:
+def _set(
+    folder: Path, name: str, group: str, elements: Sequence[DeepmdType], types: Int, reading: SystemReading
+) -> Imported:
     coord = _array(folder / "coord.npy", 3 * len(types))
     if coord is None:
         raise DatasetError(f"{folder / 'coord.npy'}: is missing")
@@ -105,24 +124,28 @@ def _set(folder: Path, name: str, group: str, elements: Int, types: Int, fparam:
         "positions": coord.reshape(n, -1, 3)[is_atom],
         "cell": cell,
         "pbc": np.full((n, 3), periodic),
-        **_states(folder, n, fparam),
+        **_states(folder, n, reading.fparam),
     }
     with dataset_faults(folder):
         frames = Frames.from_arrays(arrays)
     ids = tuple(f"{name}/{i}" for i in range(n))
     unused = {path.name: n for path in sorted(folder.glob("*.npy")) if path.name not in READ}
-    return Imported(frames, _labels(folder, frames, is_atom), ids, (group,) * n, unused, STATE_IN)
+    return Imported(frames, _labels(folder, frames, is_atom, reading.left_out), ids, (group,) * n, unused, STATE_IN)
 
 
-def _labels(folder: Path, frames: Frames, is_atom: Bool) -> Labels:
+def _labels(folder: Path, frames: Frames, is_atom: Bool, left_out: Properties) -> Labels:
     n, width = is_atom.shape
-    energy = _array(folder / "energy.npy", 1, n)
-    force = _array(folder / "force.npy", 3 * width, n)
-    virial = _array(folder / "virial.npy", 9, n)
+    energy, force, virial = (
+        None if label in left_out else _array(folder / f"{name}.npy", columns, n, LEAVE_OUT.format(label))
+        for label, name, columns in (("energy", "energy", 1), ("forces", "force", 3 * width), ("stress", "virial", 9))
+    )
     stress = None
     if virial is not None:
         if not frames.periodic.all():
-            raise DatasetError(f"{folder / 'virial.npy'}: the system is nopbc and can have none; remove the file")
+            raise DatasetError(
+                f"{folder / 'virial.npy'}: the system is nopbc and can have none; remove the file, or say "
+                "--without stress"
+            )
         stress = -(virial[:, _VOIGT] + virial[:, _TRANSPOSED]) / (2 * frames.volumes[:, None])
     forces = None if force is None else force.reshape(n, width, 3)[is_atom]
     return Labels(None if energy is None else energy[:, 0], forces, stress)
@@ -153,64 +176,77 @@ def _states(folder: Path, n: int, fparam: Sequence[Column]) -> dict[str, Int]:
     for column, name in enumerate(fparam):
         if name == "other":
             continue
-        values = columns[:, column]
-        odd = np.flatnonzero(values != np.round(values))
-        if odd.size:
-            raise DatasetError(f"{path}: frame {odd[0]}: {name}: must be a whole number, not {values[odd[0]]:g}")
-        states[name] = _whole(values)
+        check = stated_charge if name == "charge" else stated_multiplicity
+        states[name] = np.array([check(v, f"{path}: frame {i}") for i, v in enumerate(columns[:, column])], np.int64)
     return states
 
 
-def _elements(folder: Path) -> Int:
-    """Atomic numbers by type."""
+class DeepmdType(NamedTuple):
+    """A type of atoms.
+
+    Args:
+        name: as `type_map.raw` has it.
+        number: of the element of that name; 0 if there is none.
+    """
+
+    name: str
+    number: int
+
+
+def _elements(folder: Path) -> list[DeepmdType]:
+    """The types of a system. Names that no atom uses need not be elements."""
     path = folder / "type_map.raw"
     try:
-        names = path.read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError):
+        names = read_text(path).split()
+    except (OSError, ValueError):
         raise DatasetError(f"{path}: cannot be read: it names the elements, one symbol a line") from None
-    for name in names:
-        if atomic_numbers.get(name, 0) < 1:
-            raise DatasetError(f"{path}: {name!r} is no element; write the elements' symbols in the order of the types")
-    return np.array([atomic_numbers[name] for name in names], np.int64)
+    return [DeepmdType(name, atomic_numbers.get(name, 0)) for name in names]
 
 
 def _types(path: Path) -> Int:
     try:
-        types = np.array([int(word) for word in path.read_text(encoding="utf-8").split()], np.int64)
-    except (OSError, UnicodeDecodeError, ValueError):
+        types = np.array([int(word) for word in read_text(path).split()], np.int64)
+    except (OSError, ValueError, OverflowError):
         raise DatasetError(f"{path}: must be a list of whole numbers, one an atom") from None
     if not types.size:
         raise DatasetError(f"{path}: is empty: the system has no atoms")
     return types
 
 
-def _numbers(folder: Path, elements: Int, types: Int) -> Int:
+def _numbers(folder: Path, elements: Sequence[DeepmdType], types: Int) -> Int:
     """Atomic numbers of `types` (frames, N), 0 where there is no atom."""
     beyond = np.argwhere((types >= len(elements)) | (types < -1))
     if beyond.size:
         frame, atom = beyond[0]
         kind = f"its type {types[frame, atom]} is none of the {len(elements)} of type_map.raw"
         raise DatasetError(f"{folder}: frame {frame}: atom {atom}: {kind}")
-    return np.where(types < 0, 0, elements[types])
+    for kind in np.unique(types[types >= 0]).tolist():
+        if elements[kind].number < 1:
+            raise DatasetError(
+                f"{folder.parent / 'type_map.raw'}: {elements[kind].name!r} is no element; write the elements' symbols "
+                "in the order of the types"
+            )
+    numbers = np.array([kind.number for kind in elements], np.int64)
+    return np.where(types < 0, 0, numbers[types])
 
 
-def _array(path: Path, width: int, n: int | None = None) -> Float | None:
+def _array(path: Path, width: int, n: int | None = None, remedy: str = "") -> Float | None:
     """The rows of an npy file in float64, one a frame; None if there is no such file."""
     try:
         stored = np.load(path, allow_pickle=False)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, EOFError) as error:
-        raise DatasetError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
+    except Exception as error:  # noqa: BLE001 of numpy over a broken header: SyntaxError, among others
+        raise DatasetError(f"{path}: cannot be read: {' '.join(str(error).split())}{remedy}") from None
     if not isinstance(stored, np.ndarray) or stored.dtype.kind not in "fiu" or not stored.ndim:
-        raise DatasetError(f"{path}: must be an array of numbers")
+        raise DatasetError(f"{path}: must be an array of numbers{remedy}")
     # One column may have the shape (frames,) or (frames, 1), and (frames, N, 3) may stand for (frames, 3N).
     if not stored.size or stored.size != len(stored) * width or (n is not None and len(stored) != n):
-        raise DatasetError(f"{path}: has shape {stored.shape}, not ({'frames' if n is None else n}, {width})")
+        raise DatasetError(f"{path}: has shape {stored.shape}, not ({'frames' if n is None else n}, {width}){remedy}")
     array = stored.reshape(-1, width).astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if bad.size:
-        raise DatasetError(f"{path}: frame {bad[0]}: is not finite")
+        raise DatasetError(f"{path}: frame {bad[0]}: is not finite{remedy}")
     return array
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from tasks.datasets.diatomic_pairs import Diatomic, DiatomicReference
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.stated_tables import StatedTable
 from tasks.simulation.diatomics import pair_frames
+from tasks.structures.text_files import decoded
 
 N_DISTANCES, SHORTEST, LONGEST, BOX = 119, 0.1, 6.0, 50.0  # Å
 LEFT_OUT = frozenset({"Po", "At", "Rn", "Fr", "Ra"})
@@ -97,10 +97,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise DatasetError(f"{path}: is not there")
     with dataset_faults(path):
         data = path.read_bytes()
-    try:
-        levels = json.loads(gzip.decompress(data) if data.startswith(GZIP) else data)
-    except (ValueError, EOFError, zlib.error, gzip.BadGzipFile, RecursionError) as error:
-        raise DatasetError(f"{path}: is no JSON file, gzipped or not: {error}") from None
+        levels = json.loads(decoded(gzip.decompress(data) if data.startswith(GZIP) else data))
     if not isinstance(levels, dict):
         raise DatasetError(f"{path}: must have an entry for each level of theory, such as PBE")
     return levels

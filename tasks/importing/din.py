@@ -31,6 +31,8 @@ from tasks.datasets.dataset import Dataset
 from tasks.importing.energy_sums import Sums
 from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import atoms_of, charge_and_multiplicity
+from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
+from tasks.structures.text_files import read_text
 
 STRUCTURES = "structures.extxyz"
 DIRECTIVE = "fieldasrxn"
@@ -55,7 +57,7 @@ def import_din(folder: Path, card: Card) -> Dataset:
         raise DatasetError(f"{folder}: *.din: has {len(paths)} files, not one")
     (path,) = paths
     with dataset_faults(path):
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
     field, sums, named = _field(lines, path), Sums("kcal/mol"), _named(folder)
     ids: dict[str, int] = {}
     for block in blocks(lines, path):
@@ -122,8 +124,10 @@ def _named(folder: Path) -> dict[str, Atoms]:
 def _add(sums: Sums, name: str, named: dict[str, Atoms], folder: Path, where: str) -> None:
     if name in named:
         info = named[name].info
-        spin = info.get("multiplicity")
-        sums.structure(name, named[name], int(info.get("charge", 0)), None if spin is None else int(spin))
+        charge, spin = stated_charge(info.get("charge", 0), f"{folder / STRUCTURES}: {name}"), info.get("multiplicity")
+        if spin is not None:
+            spin = stated_multiplicity(spin, f"{folder / STRUCTURES}: {name}")
+        sums.structure(name, named[name], charge, spin)
         return
     path = folder / f"{name}.xyz"
     if not path.is_file():

@@ -29,18 +29,18 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from ase.data import atomic_numbers
-from ase.io import read
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
 from tasks.datasets.card import Card, DatasetError, dataset_faults
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.dynamics.analysis_checks import check_escape_distance
 from tasks.dynamics.curves import backbone_of
-from tasks.importing.importers import read_molecules
+from tasks.importing.importers import read_atoms, read_molecules
 from tasks.importing.labelled_import import Imported, with_periodicity
 from tasks.importing.pdb_files import PdbStructure, read_pdb
 from tasks.importing.reading.nearest_atoms import nearest_atoms
+from tasks.importing.reading.stated_states import MAX_CHARGE, MAX_MULTIPLICITY
 from tasks.importing.stated_tables import (
     StatedItem,
     StatedTable,
@@ -76,8 +76,8 @@ class StatedSystem(StatedItem):
     structure: str
     analyses: tuple[dict[str, Any], ...] = ()
     escape_distance: float | None = None
-    charge: int | None = None
-    multiplicity: PositiveInt | None = None
+    charge: Annotated[int, Field(ge=-MAX_CHARGE, le=MAX_CHARGE)] | None = None
+    multiplicity: Annotated[int, Field(ge=1, le=MAX_MULTIPLICITY)] | None = None
 
 
 class StatedSystems(StatedTable):
@@ -253,7 +253,7 @@ def _check_overlap(frames: Frames, names: tuple[str, ...], path: Path) -> None:
 
 def _molecules(path: Path, frames: Frames) -> dict[str, Int]:
     """The condition `molecule`, numbered through over all structures; none if no structure states molecules."""
-    columns = [atoms.arrays.get("molecule") for atoms in read(path, index=":")]
+    columns = [atoms.arrays.get("molecule") for atoms in read_atoms(path)]
     if all(column is None for column in columns):
         return {}
     n_before, parts = 0, []

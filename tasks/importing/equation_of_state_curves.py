@@ -42,6 +42,7 @@ from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.reading.progress_report import Report, silent
 from tasks.simulation.birch_murnaghan import EquationOfState, energy, fit
 from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.text_files import read_text
 
 MIN_VOLUMES = 5
 # Two volumes are the same within this share.
@@ -182,9 +183,9 @@ def _read_table(path: Path, units: LabelUnits) -> ScannedFrames:
         name = crystals.id[int(np.argmin(crystals.frames.periodic))]
         raise DatasetError(f"{beside}: {name}: {NO_CRYSTAL}")
     try:
-        lines = csv.DictReader(StringIO(path.read_text(encoding="utf-8-sig")))
+        lines = csv.DictReader(StringIO(read_text(path)))
         table = list(lines)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise DatasetError(f"{path}: cannot be read as a table ({error})") from error
     if missing := [name for name in COLUMNS if name not in (lines.fieldnames or ())]:
         raise DatasetError(f"{path}: {missing[0]}: there is no such column: begin with the line {','.join(COLUMNS)}")

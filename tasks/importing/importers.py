@@ -8,25 +8,20 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 from ase import Atoms
-from ase.io.formats import get_compression
 
 from tasks.datasets.card import DatasetError
 from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity
 from tasks.importing.label_units import ASE_UNITS, LabelUnits
 from tasks.importing.labelled_import import Imported, with_multiplicity
-from tasks.importing.reading.ase_frames import FrameSource, can_name, text_of
-from tasks.importing.reading.plain_xyz import (
-    Comment,
-    NotPlain,
-    TextFrame,
-    form_of,
-    plain_comment,
-    plain_frames,
-    text_frames,
-)
+from tasks.importing.reading.ase_frames import FrameSource, can_name
+from tasks.importing.reading.frame_fields import EVERY_FIELD, FrameFields
+from tasks.importing.reading.plain_xyz import Comment, NotPlain, form_of, plain_comment, plain_frames, renamed
 from tasks.importing.reading.progress_report import Report, silent
-from tasks.importing.reading.read_frames import READ, ReadFrames, in_order, joined
+from tasks.importing.reading.read_frames import ReadFrames, in_order, joined
+from tasks.importing.reading.repeated_fields import doubtful_free_energies, not_repeated
+from tasks.importing.reading.text_frames import TextFrame
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 
@@ -48,6 +43,7 @@ def read_structures(
     cluster_field: str = "",
     needed_by: str = "",
     report: Report = silent,
+    fields: FrameFields = EVERY_FIELD,
 ) -> Imported:
     """Structures and labels of a file that ASE can read.
 
@@ -57,25 +53,36 @@ def read_structures(
 
     Args:
         units: of the file.
-        format: as ASE names it; None: ASE decides by the file's name and content. Only a stated `extxyz` is read fast.
+        format: as ASE names it; None: the file's name and content decide.
         named: whether each structure must have its own name, since a table refers to it.
         cluster_field: field of `info` whose text is the cluster of the structure, such as its trajectory; empty: none.
         needed_by: what needs that field, for the error about a frame without it; empty: the option `--cluster`.
+        fields: which labels are read, and under which names.
 
     Raises:
         DatasetError: the file cannot be read, or a frame is at fault; the line names file, frame and field.
     """
-    source = FrameSource(path, format, units.factor("length", str(path)), cluster_field, needed_by)
+    source = FrameSource(path, format, units.factor("length", str(path)), cluster_field, needed_by, fields)
     whole = _read(source, report)
+    for name, key in fields.keys.items():
+        if name not in whole.found:
+            others = f", but {', '.join(sorted(whole.unused))}" if whole.unused else ""
+            raise DatasetError(f"{path}: --keys {name}={key}: no frame has {key}{others}")
     if named:
         _check_names(whole.names, path)
     names = tuple(f"frame {i}" if name is None else name for i, name in enumerate(whole.names))
     if len(set(names)) < len(names):
         names = tuple(f"{name} #{i}" for i, name in enumerate(names))
     labels = Labels(**{name: array * units.factor(name, str(path)) for name, array in whole.labels.arrays.items()})
-    unused = {name: n for name, n in sorted(whole.unused.items()) if name != cluster_field}
+    unused = dict(sorted(whole.unused.items()))
     state_in, clusters = STATE_IN.get(str(format), COMMENT_LINE), whole.clusters if cluster_field else None
-    return Imported(whole.frames, labels, names, whole.groups, unused, state_in, clusters)
+    doubts = list[str]()
+    if "energy" not in fields.left_out:
+        energy = np.full(len(names), np.nan) if whole.labels.energy is None else whole.labels.energy
+        doubts = doubtful_free_energies(whole.free_energy, energy, names, units.energy or 1.0)
+    return Imported(
+        whole.frames, labels, names, whole.groups, unused, state_in, clusters, tuple(doubts), fields.may_leave_out
+    )
 
 
 def read_molecules(path: Path, multiplicity: int | None = None, named: bool = False) -> Imported:
@@ -108,8 +115,7 @@ def _read(source: FrameSource, report: Report) -> ReadFrames:
     Raises:
         DatasetError: as of `read_structures`.
     """
-    blocks = plain_blocks(source, report) if source.format == "extxyz" else None
-    blocks = list(ase_blocks(source)) if blocks is None else blocks
+    blocks = list(xyz_blocks(source, report) if source.is_xyz else ase_blocks(source))
     if not blocks:
         raise DatasetError(f"{source.path}: has no structures")
     return joined(blocks)
@@ -135,28 +141,18 @@ def ase_blocks(source: FrameSource) -> Iterator[ReadFrames]:
         first += len(block)
 
 
-def plain_blocks(source: FrameSource, report: Report) -> list[ReadFrames] | None:
-    """The frames of an extended XYZ file; None if it is not a sequence of frames as plain XYZ has them.
+def xyz_blocks(source: FrameSource, report: Report) -> Iterator[ReadFrames]:
+    """The frames of an extended XYZ file, a block at a time: plain ones at once, the others by ASE.
 
     Raises:
         DatasetError: as of `read_structures`.
     """
-    if get_compression(str(source.path))[1] is not None or "@" in source.path.name:  # ASE gives these a meaning
-        return None
-    parts: list[ReadFrames] = []
-    first, n_characters = 0, 0
-    try:
-        total = round(source.path.stat().st_size / MB)
-        with source.path.open() as file:
-            for block in _blocks_of(text_frames(file)):
-                parts.append(_read_block(source, block, first))
-                first += len(block)
-                n_characters += sum(len(line) for frame in block for line in (frame.comment, *frame.rows))
-                report(min(total, round(n_characters / MB)), total, "MB")
-            source.check_end(file, first)
-    except (OSError, NotPlain, UnicodeError):
-        return None
-    return parts
+    total, first = round(source.path.stat().st_size / MB), 0
+    with source.open_frames() as opened:
+        for block in _blocks_of(opened.frames):
+            yield _read_block(source, block, first)
+            first += len(block)
+            report(min(total, round(opened.raw.tell() / MB)), total, "MB")
 
 
 def _blocks_of(frames: Iterator[TextFrame]) -> Iterator[list[TextFrame]]:
@@ -178,7 +174,9 @@ def _read_block(source: FrameSource, block: Sequence[TextFrame], first: int) -> 
     by_ase: list[tuple[int, TextFrame]] = []
     for place, frame in enumerate(block, first):
         try:
-            comment = plain_comment(frame.comment)
+            if frame.vectors:
+                raise NotPlain("a cell after the atoms")
+            comment = renamed(plain_comment(frame.comment), source.fields)
         except NotPlain:
             by_ase.append((place, frame))
         else:
@@ -193,7 +191,7 @@ def _read_block(source: FrameSource, block: Sequence[TextFrame], first: int) -> 
             by_ase += zip(of_form, frames, strict=True)
     if by_ase:
         of_ase, frames = zip(*sorted(by_ase), strict=True)
-        parts.append(source.frames_of_text([frame.text for frame in frames], of_ase))
+        parts.append(source.frames_of_texts(frames, of_ase))
         places.append(of_ase)
     return in_order(parts, places)
 
@@ -206,9 +204,21 @@ def _of_one_form(source: FrameSource, frames: Sequence[TextFrame], comments: Seq
     """
     field, n = source.cluster_field, len(frames)
     plain = plain_frames(frames, comments, {"name", "group", field})
-    clusters = plain.values.get(field, []) if field else []
+    clusters = plain.values.get(field, ()) if field else ()
     if field and not (clusters and all(map(can_name, clusters))):
         raise NotPlain(field)
+    unread = {key: source.fields.unread_name(key) for key in plain.numeric}
+    unused = Counter({name: plain.numeric[key] for key, name in unread.items() if name not in ("", field)})
+    missing = np.full(n, np.nan)
+    free_energy = missing if plain.free_energy is None else plain.free_energy
+    unused += not_repeated(
+        missing if plain.energy is None else plain.energy,
+        free_energy,
+        missing if plain.sum_of_energies is None else plain.sum_of_energies,
+        stress_missing=plain.has_stresses and plain.stress is None,
+    )
+    if plain.n_other_spins:
+        unused["spin"] += plain.n_other_spins
     return ReadFrames(
         Frames(
             plain.n_atoms,
@@ -220,8 +230,10 @@ def _of_one_form(source: FrameSource, frames: Sequence[TextFrame], comments: Seq
             plain.multiplicity,
         ),
         Labels(plain.energy, plain.forces, plain.stress),
-        tuple(map(text_of, plain.values["name"])) if "name" in plain.values else (None,) * n,
-        tuple(map(str, plain.values.get("group", ("",) * n))),
-        tuple(map(text_of, clusters)),
-        Counter({name: n_with for name, n_with in plain.numeric.items() if name not in READ}),
+        tuple(name if name.strip() else None for name in plain.values.get("name", ("",) * n)),
+        tuple(plain.values.get("group", ("",) * n)),
+        tuple(clusters),
+        unused,
+        free_energy,
+        frozenset(source.fields.keys) & plain.fields,
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tasks.datasets.card import Card, DatasetError, Difference, Table
 from tasks.datasets.dataset import Dataset
 from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity, too_few_for_energy
+from tasks.importing.reading.frame_fields import keys_remedy
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Labels, Properties, property_shapes
 
@@ -31,6 +32,8 @@ class Imported:
         unused: by numeric field that was not read, how many frames have it.
         state_in: how the format states 2S+1; empty if it cannot.
         cluster: by structure, the text of the cluster field; None without such a field.
+        doubts: a line each about fields that are no repetition of a label.
+        takes_keys: whether the option `--keys` names fields of the format.
     """
 
     frames: Frames
@@ -40,6 +43,8 @@ class Imported:
     unused: Mapping[str, int] = field(default_factory=dict)
     state_in: str = COMMENT_LINE
     cluster: tuple[str, ...] | None = None
+    doubts: tuple[str, ...] = ()
+    takes_keys: bool = False
 
     def table(self, differences: Sequence[Difference] = ()) -> Table:
         """The names, groups and clusters; without a cluster field each structure is its own cluster."""
@@ -133,8 +138,10 @@ def _labels(source: LabelSource, without: Properties) -> Labels:
     labels = replace(source.imported.labels, **dict.fromkeys(without))
     if not source.imported.has_labels:
         unused = ", ".join(source.imported.unused)
-        others = f"; it has {unused}: rename what is meant" if unused else ""
-        raise DatasetError(f"{source.path}: energy, forces, stress: no frame has any{others}")
+        remedy = keys_remedy(source.imported.unused) if source.imported.takes_keys else "rename what is meant"
+        others = f"; it has {unused}: {remedy}" if unused else ""
+        left_out = f" but those of --without {', '.join(without)}" if without else ""
+        raise DatasetError(f"{source.path}: energy, forces, stress: no frame has any{left_out}{others}")
     if not labels.arrays:
         raise DatasetError(f"{source.path}: --without {', '.join(without)}: no label is left")
     complaint = None if labels.energy is None else too_few_for_energy(source.imported.frames, labels.energy)

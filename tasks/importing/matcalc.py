@@ -43,6 +43,7 @@ from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.pymatgen_records import atoms_of_record
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
+from tasks.structures.text_files import decoded
 
 ELEMENTS, MP_ELEMENTS = "elements.extxyz", "MP-PBE-Element-Refs.json.gz"
 FORCES = "vasp_f"
@@ -122,7 +123,7 @@ def _crystals(path: Path, content: Any) -> tuple[Sequence[Mapping[str, Any]], di
 def _content(path: Path) -> Any:
     with dataset_faults(path):
         content = path.read_bytes()
-        return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
+        return json.loads(decoded(gzip.decompress(content) if path.suffix == ".gz" else content))
 
 
 def _records(path: Path, stated: Any) -> Sequence[Mapping[str, Any]]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -169,17 +168,13 @@ def _stem(path: Path) -> str | None:
 def _read(path: Path) -> dict[str, Any]:
     """The YAML in a file, as plain objects."""
     opened = OPENERS[path.name.removeprefix(str(_stem(path)))]
+    with dataset_faults(path), opened(path, "rb") as file:
+        text = file.read(MAX_BYTES + 1)
+    if len(text) > MAX_BYTES:
+        raise DatasetError(f"{path}: is larger than {MAX_BYTES >> 20} MiB")
     try:
-        with opened(path, "rb") as file:
-            text = file.read(MAX_BYTES + 1)
-        if len(text) > MAX_BYTES:
-            raise DatasetError(f"{path}: is larger than {MAX_BYTES >> 20} MiB")
         content = yaml.load(text, Loader=LOADER)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise DatasetError(f"{path}: cannot be read: {_one_line(error)}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, DatasetError):
-            raise
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise DatasetError(f"{path}: is not plain YAML: {_one_line(error)}") from None
     if not isinstance(content, dict):
         raise DatasetError(f"{path}: is not a file of phonopy: it has no fields")

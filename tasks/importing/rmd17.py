@@ -15,7 +15,6 @@ and computed again by PBE/def2-SVP.
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -206,21 +205,16 @@ def read_rmd17(path: Path, name: str) -> MoleculeTrajectory:
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays that are read, with their number of axes and real numbers in them. Nothing is unpickled."""
     arrays: dict[str, NDArray[Any]] = {}
-    key = ""
     with dataset_faults(path):
         if not zipfile.is_zipfile(path):
             raise DatasetError(f"{path}: is no intact npz archive: fetch the file again")
-    try:
-        with dataset_faults(path), np.load(path, allow_pickle=False) as stored:
-            for key in ARRAYS:
-                if key not in stored:
-                    others = ", ".join(sorted(stored.files)) or "nothing"
-                    raise DatasetError(f"{path}: {key}: is missing (the file has {others}): rename what is meant")
+    with dataset_faults(path), np.load(path, allow_pickle=False) as stored:
+        for key in ARRAYS:
+            if key not in stored:
+                others = ", ".join(sorted(stored.files)) or "nothing"
+                raise DatasetError(f"{path}: {key}: is missing (the file has {others}): rename what is meant")
+            with dataset_faults(f"{path}: {key}"):
                 arrays[key] = stored[key]
-    except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, NotImplementedError, SyntaxError) as error:
-        where = f"{path}: {key}" if key else str(path)
-        text = " ".join(str(error).split()) or type(error).__name__
-        raise DatasetError(f"{where}: is no intact npz archive: {text}: fetch the file again") from None
     for name, n_axes in ARRAYS.items():
         array = arrays[name]
         if array.dtype.kind not in "iuf":

@@ -23,12 +23,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-from ase.io import read
 from pydantic import Field, FiniteFloat
 
 from tasks.datasets.card import Card, DatasetError, Positive, Scan, Table, dataset_faults
 from tasks.datasets.dataset import Dataset
-from tasks.importing.importers import read_molecules
+from tasks.importing.importers import read_atoms, read_molecules
 from tasks.importing.labelled_import import Imported, formulas, with_periodicity
 from tasks.importing.stated_tables import (
     StatedItem,
@@ -108,8 +107,7 @@ def import_scans(folder: Path, card: Card, multiplicity: int | None = None) -> D
 def _read_file(path: Path, multiplicity: int | None) -> ScanFile:
     structures = read_molecules(path, multiplicity)
     check_same_atoms(structures.frames, path)
-    # ASE read the file without a fault just now.
-    x = tuple(_x(atoms.info.get("x"), f"{path}: frame {i}: x") for i, atoms in enumerate(read(path, index=":")))
+    x = tuple(_x(atoms.info.get("x"), f"{path}: frame {i}: x") for i, atoms in enumerate(read_atoms(path)))
     for i in range(1, len(x)):
         if not x[i] > x[i - 1]:
             raise DatasetError(f"{path}: frame {i}: x: {x[i]:g} comes after {x[i - 1]:g}: order the frames by x")

@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from tasks.datasets.card import Card, CardPart, DatasetError, dataset_faults
+from tasks.structures.text_files import read_text
 
 Reference = TypeVar("Reference")
 Model = TypeVar("Model", bound=BaseModel)
@@ -34,7 +35,7 @@ def read_stated(path: Path, model: type[Model]) -> Model:
         DatasetError: one line that names file and field.
     """
     with dataset_faults(path):
-        return model.model_validate_json(path.read_bytes())
+        return model.model_validate_json(read_text(path))
 
 
 def references_by_label_set(

@@ -37,6 +37,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.datasets.path_roles import PathRole
 from tasks.importing.labelled_import import with_periodicity
 from tasks.structures.frames import Frames
+from tasks.structures.text_files import read_text
 
 MAGNETIC = "_mag"
 NEIGHBOUR = 1  # of atom 0, at the distance of nearest neighbours; in hcp of the next plane
@@ -122,7 +123,7 @@ def _rows(path: Path, column: str) -> list[tuple[str, float, float]]:
         DatasetError: a symbol or number cannot be, a metal is there twice, or there is none.
     """
     with dataset_faults(path):
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text(path).splitlines()
     heads = [head.strip() for head in (lines[0] if lines else "").split(",")]
     rows: dict[str, tuple[float, float]] = {}
     for number, line in enumerate(lines[1:], 1):

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Positive
 from tasks.datasets.card import CardPart, Domain
 from tasks.kind import Parameters, Traits
 from tasks.kinds.registry import KINDS
+from tasks.structures.text_files import read_text
 from tasks.structures.validation_errors import NO_FIELD, SLUG, VERSIONED_SLUG, one_line
 from tasks.suites.names import did_you_mean, known_name
 from tasks.suites.published_numbers import PublishedNumber, PublishedPart, published_numbers
@@ -227,14 +228,14 @@ def load_suite(name_or_path: str | Path) -> Suite:
     if name := known_name(source, packaged_suites()):
         return read_suite(_packaged_text(name), f"{name}.toml")
     try:
-        text = Path(source).read_text(encoding="utf-8")
+        text = read_text(Path(source))
     except OSError as error:
         known = ", ".join(packaged_suites()) + did_you_mean(source, packaged_suites())
         if isinstance(error, FileNotFoundError) and "/" not in source and "." not in source:
             raise SuiteError(f"{source}: there is no such suite or file; the packaged suites are {known}") from None
         raise SuiteError(f"{source}: cannot be read ({error.strerror}); the packaged suites are {known}") from None
-    except UnicodeDecodeError:
-        raise SuiteError(f"{source}: is not UTF-8 text") from None
+    except ValueError as error:
+        raise SuiteError(f"{source}: {error}") from None
     return read_suite(text, source)
 
 

@@ -16,7 +16,7 @@ PROJECTS = (
     "LAMBench", "ML-PEG", "MLIPAudit", "MLIP Arena", "matcalc", "ACWF verification",
     "Matbench Discovery", "SAIBench", "TorchSim",
     "GSCDB137", "GMTKN55", "phonopy", "phono3py", "k_SRME", "ASE", "simple-dftd3", "dscribe", "CHGNet", "tblite",
-    "DeePMD-kit", "MACE", "SevenNet", "Orb", "MatterSim", "FAIRChem", "rMD17", "RDKit",
+    "DeePMD-kit", "MACE", "SevenNet", "Orb", "MatterSim", "FAIRChem", "rMD17", "RDKit", "ase-db-backends", "LMDB",
 )  # fmt: skip
 _VERSION = re.compile(r"\b\d+\.\d+(\.\d+)?\b|\b[0-9a-f]{7}\b")
 _COMMIT = re.compile(r"\bcommits? ([0-9a-f]{7,40})\b")

@@ -26,6 +26,7 @@ from judge.data.reference_comparison import few_frames, verify_against
 from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
+from tasks.datasets.card import dataset_faults
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card
 from tasks.importing.import_summary import summarise
 from tasks.importing.mlipaudit.content import RunMode
@@ -59,11 +60,13 @@ def run_import(
         with Reporter(table_console(stderr=True)) as reporter:
             with reporter.unit(f"reading {path.name}") as report:
                 imported = read(report)
-            with reporter.unit("checking distances") as report:
+            with reporter.unit("checking distances") as report, dataset_faults(path):
                 summary = summarise(imported.dataset, report)
+        summary = summary._replace(doubtful=(*summary.doubtful, *imported.doubts))
         print_summary(imported.dataset, summary, imported.unused, path, trust_ranges)
         check_overlap(imported.dataset, others, public)
-    print_written(as_json, imported.dataset, data)
+    with dataset_faults(path):
+        print_written(as_json, imported.dataset, data)
 
 
 def run_list(as_json: bool) -> None:

@@ -11,6 +11,7 @@ import typer
 from judge.cli.output import lines_aside, print_json
 from judge.config import load_settings
 from judge.data.import_options import LAYOUTS, ImportOptions
+from tasks.datasets.card import dataset_faults
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
 from tasks.importing.import_summary import summarise
 from tasks.importing.imported_benchmark import ImportedBenchmark
@@ -68,7 +69,9 @@ def import_layout(
 
 def _written(benchmark: ImportedBenchmark, dataset: Dataset, data: Path, folder: Path, trust_ranges: bool) -> list[str]:
     """Writes one data set, unless it is there with the same content. The faults, a line each."""
-    name, summary = dataset.card.full_name, summarise(dataset)
+    name = dataset.card.full_name
+    with dataset_faults(f"{folder}: {benchmark.name}"):
+        summary = summarise(dataset)
     items = f", {summary.n_items} items" if summary.n_items else ""
     note = f" ({benchmark.note})" if benchmark.note else ""
     print(f"{name}: {summary.n_structures} structures{items}{note}")

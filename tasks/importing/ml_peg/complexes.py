@@ -25,6 +25,7 @@ from tasks.importing.ml_peg.files import (
     only,
     stated_references,
 )
+from tasks.importing.reading.stated_states import stated_charge
 
 NOBLE_GASES = (2, 10, 18, 36, 54, 86)
 LIGANDS = ("UNK", "LIG", "MOL")
@@ -73,7 +74,7 @@ def atlas(folder: Path, name: str) -> Sums:
         if not layout.noble_gases and np.isin(whole.numbers, NOBLE_GASES).any():
             continue
         first, second = (_selected(whole, whole.info.get(f"selection_{part}"), where) for part in "ab")
-        charges = [int(whole.info.get(f"charge_{part}", 0)) for part in "ab"]
+        charges = [stated_charge(whole.info.get(f"charge_{part}", 0), where) for part in "ab"]
         names = [
             sums.structure(label, whole, sum(charges)),
             sums.structure(f"{label} A", first, charges[0]),

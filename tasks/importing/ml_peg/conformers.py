@@ -29,6 +29,7 @@ from tasks.importing.ml_peg.files import (
     only,
     sheet,
 )
+from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
 
 # An atom of a mapped SMILES: [C@H:3], [13CH2+:4].
 MAPPED_ATOM = re.compile(r"\[\d*([A-Z][a-z]?|[cnops])[^\]:]*:(\d+)\]")
@@ -177,7 +178,8 @@ def openff_torsions(folder: Path) -> Sums:
         try:
             metadata, energies = entry["metadata"], entry["final_energies"]
             symbols = mapped_symbols(metadata["mapped_smiles"])
-            charge, spin = int(metadata["mol_charge"]), int(metadata["mol_multiplicity"])
+            charge = stated_charge(metadata["mol_charge"], f"{path}: {id}")
+            spin = stated_multiplicity(metadata["mol_multiplicity"], f"{path}: {id}")
             pairs = list(zip(_in_order(energies), _in_order(entry["final_geometries"]), strict=True))
         except (KeyError, TypeError, ValueError) as error:
             raise DatasetError(f"{path}: {id}: {type(error).__name__}: {error}") from None

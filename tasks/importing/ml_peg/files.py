@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.importers import read_atoms
+from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
+from tasks.structures.text_files import read_text
 from tasks.structures.units import ENERGY_UNITS, Unit
 
 REFERENCES = "references.json"
@@ -52,7 +54,7 @@ def stated_references(folder: Path) -> StatedReferences:
             'write them as {"unit": "kcal/mol", "references": {"ITEM": NUMBER}}'
         )
     with dataset_faults(path):
-        return StatedReferences.model_validate_json(path.read_bytes())
+        return StatedReferences.model_validate_json(read_text(path))
 
 
 def atoms_of(path: Path, format: str | None = None) -> Atoms:
@@ -137,14 +139,14 @@ def charge_of(folder: Path) -> int:
     """The charge in the file `.CHRG` or `CHRG` of a folder; 0 without one."""
     for name in (".CHRG", "CHRG"):
         if (folder / name).is_file():
-            return round(number_of(folder / name))
+            return stated_charge(number_of(folder / name), folder / name)
     return 0
 
 
 def multiplicity_of(folder: Path) -> int | None:
     """2S+1 from the number of unpaired electrons in the file `.UHF` of a folder; None without one."""
     path = folder / ".UHF"
-    return round(number_of(path)) + 1 if path.is_file() else None
+    return stated_multiplicity(number_of(path) + 1, path) if path.is_file() else None
 
 
 def sheet(path: Path, name: str, header: int) -> list[dict[str, Any]]:
@@ -181,7 +183,7 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
         DatasetError: it cannot be read.
     """
     with dataset_faults(path):
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
     rows = csv.DictReader(text.splitlines())
     return [{str(k).strip(): str(v).strip() for k, v in row.items()} for row in rows]
 
@@ -205,7 +207,7 @@ def json_of(path: Path) -> Any:
         DatasetError: it cannot be read.
     """
     with dataset_faults(path):
-        return json.loads(path.read_bytes())
+        return json.loads(read_text(path))
 
 
 def comment_of(path: Path) -> str:
@@ -224,7 +226,7 @@ def charge_and_multiplicity(path: Path) -> tuple[int, int]:
     found = re.findall(r"[-+]?\d+", comment_of(path))
     if len(found) < 2:
         raise DatasetError(f"{path}: line 2: must state charge and multiplicity")
-    return int(found[0]), int(found[1])
+    return stated_charge(int(found[0]), path), stated_multiplicity(int(found[1]), path)
 
 
 def in_bohr(symbols: Sequence[str], positions: Sequence[Sequence[float]]) -> Atoms:

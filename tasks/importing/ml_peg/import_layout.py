@@ -16,7 +16,7 @@ from typing import Protocol
 
 from pydantic import Field
 
-from tasks.datasets.card import D3, Card, CardPart, DatasetError, Domain, LabelSet, Positive
+from tasks.datasets.card import D3, Card, CardPart, DatasetError, Domain, LabelSet, Positive, dataset_faults
 from tasks.datasets.dataset import Dataset
 from tasks.importing.imported_benchmark import ImportedBenchmark
 from tasks.importing.ml_peg import complexes, conformers, crystals, defects, liquids, reactions, relaxed
@@ -156,12 +156,8 @@ def import_benchmark(name: str, place: Path) -> Dataset:
     """
     sets = stated_benchmarks()[name].sets
     read: Callable[[Path], Content] = partial(reactions.gscdb, sets=sets) if sets else READERS[name]
-    try:
+    with dataset_faults(f"{place}: {name}"):
         return read(place if name in WITH_REFERENCES else entered(place)).dataset(card_of(name))
-    except (OSError, KeyError, IndexError, TypeError, ValueError) as error:
-        if isinstance(error, DatasetError):
-            raise
-        raise DatasetError(f"{place}: {name}: {type(error).__name__}: {' '.join(str(error).split())}") from None
 
 
 def card_of(name: str) -> Card:

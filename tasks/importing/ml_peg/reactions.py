@@ -28,6 +28,7 @@ from tasks.importing.ml_peg.files import (
     sheet,
     stated_references,
 )
+from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Labels
 
@@ -54,7 +55,8 @@ def gscdb(folder: Path, sets: Sequence[str]) -> Sums:
         for coefficient, species in zip(words[::2], words[1::2], strict=True):
             if species not in sums.structures:
                 atoms = atoms_of(folder / "xyz_files" / f"{species}.xyz", "extxyz")
-                charge, spin = round(atoms.info.get("charge", 0)), round(atoms.info.get("multiplicity", 1))
+                charge = stated_charge(atoms.info.get("charge", 0), f"{path}: {species}")
+                spin = stated_multiplicity(atoms.info.get("multiplicity", 1), f"{path}: {species}")
                 sums.structure(species, atoms, charge, spin)
             terms[species] = terms.get(species, 0.0) + number_in(coefficient, f"{path}: {id}")
         reference = kcal(float(cell(row, "Reference", path)), "hartree")
@@ -157,7 +159,8 @@ def cyclo70(folder: Path) -> Sums:
         for state, found in files.items():
             for file in found:
                 atoms = atoms_of(file, "extxyz")
-                charge, spin = int(atoms.info.get("charge", 0)), int(atoms.info.get("mult", 1))
+                charge = stated_charge(atoms.info.get("charge", 0), file)
+                spin = stated_multiplicity(atoms.info.get("mult", 1), file, "mult")
                 names.setdefault(state, []).append(sums.structure(f"{words[0]} {file.stem}", atoms, charge, spin))
         for way, start, value in (("forward", "r", words[1]), ("reverse", "p", words[2])):
             if names.get("TS") and names.get(start):

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from ase import Atoms
 from ase.build import bulk
-from ase.io import read
 from ase.spacegroup.symmetrize import refine_symmetry
 
 from tasks.datasets.card import (
@@ -34,6 +33,7 @@ from tasks.importing.phonopy_files import import_phonopy
 from tasks.importing.pymatgen_records import atoms_of_record
 from tasks.simulation.vibrations import VibrationSettings
 from tasks.structures.frames import Frames
+from tasks.structures.text_files import decoded
 
 # Barriers [eV], which ML-PEG's program states.
 OXYGEN_BARRIERS = {"MoS2": 2.53, "MoSe2": 1.55, "MoTe2": 0.90, "WS2": 2.68, "WSe2": 1.66, "WTe2": 1.01}
@@ -165,7 +165,7 @@ def entries_of(path: Path) -> Iterator[tuple[str, Atoms, float]]:
         DatasetError: an entry has another form.
     """
     with dataset_faults(path):
-        stated = json.loads(bz2.decompress(path.read_bytes()))
+        stated = json.loads(decoded(bz2.decompress(path.read_bytes())))
     for number, entry in enumerate(stated["entries"]):
         try:
             yield str(entry["data"]["mat_id"]), atoms_of_record(entry["structure"]), float(entry["energy"])
@@ -252,7 +252,7 @@ def lithium_diffusion(folder: Path) -> Paths:
     for end, barrier in LITHIUM_BARRIERS.items():
         files = [folder / "LiFePO4_start_bc.cif", folder / f"LiFePO4_end_{end}.cif"]
         if all(path.is_file() for path in files):
-            first, last = (_plain(read(path)) for path in files)
+            first, last = (_plain(atoms_of(path)) for path in files)
             last.set_cell(first.cell)
             paths.ends[f"path {end}"] = (first, last)
             paths.barriers[f"path {end}"] = barrier

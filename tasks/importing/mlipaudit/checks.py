@@ -11,6 +11,7 @@ from ase.data import atomic_numbers, covalent_radii
 from ase.geometry import find_mic
 
 from tasks.datasets.card import DatasetError
+from tasks.importing.reading.stated_states import stated_charge
 from tasks.simulation.molecules import BOND
 from tasks.structures.frames import Bool
 
@@ -39,20 +40,9 @@ def checked_atoms(symbols: Sequence[str], coordinates: Sequence[Sequence[float]]
     if not symbols:
         raise DatasetError(f"{where}: atom_symbols: is empty: leave the entry out")
     atoms = Atoms(list(symbols), np.array(coordinates))
-    atoms.info = {"charge": checked_charge(charge, where), "spin": 1}
+    atoms.info = {"charge": stated_charge(charge, where), "spin": 1}
     check_closed_shell(atoms, where)
     return atoms
-
-
-def checked_charge(charge: float, where: str) -> int:
-    """The charge as a whole number.
-
-    Raises:
-        DatasetError: it is none; the line begins with `where`.
-    """
-    if charge != round(charge):
-        raise DatasetError(f"{where}: charge: {charge:g} must be a whole number of elementary charges: correct it")
-    return round(charge)
 
 
 def check_closed_shell(atoms: Atoms, where: str) -> None:

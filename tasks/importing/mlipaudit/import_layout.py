@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tasks.datasets.card import DatasetError
+from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.imported_benchmark import ImportedBenchmark as ImportedBenchmark
 from tasks.importing.mlipaudit import energies, geometries, liquids, proteins
 from tasks.importing.mlipaudit.content import BenchmarkContent, RunMode, stated_cards
@@ -101,8 +101,9 @@ def _import_benchmark(folder: Path, name: str, reader: BenchmarkReader, mode: Ru
     folders = [each for each in (name, reader.shared, *reader.folders) if each]
     title = ", ".join(benchmarks_of(name, mode))
     try:
-        content = reader.read(BenchmarkFiles(folder, folders, mode))
-        dataset = content.dataset(dataset_name(name, mode))
+        with dataset_faults(f"{folder}: {title}", MissingFiles):
+            content = reader.read(BenchmarkFiles(folder, folders, mode))
+            dataset = content.dataset(dataset_name(name, mode))
     except MissingFiles as error:
         return ImportedBenchmark(title, missing=f"{error} (in {' or '.join(folders)})")
     except DatasetError as error:

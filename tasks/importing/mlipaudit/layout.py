@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from tasks.datasets.card import dataset_faults
 from tasks.importing.mlipaudit.content import RunMode
+from tasks.structures.text_files import read_text
 
 Model = TypeVar("Model")
 # Up to release 0.1.4 the files of proteins are in folders of their own.
@@ -87,4 +88,4 @@ def read_json(path: Path, model: type[Model]) -> Model:
         DatasetError: it has another form; one line that names file, entry and field.
     """
     with dataset_faults(path):
-        return TypeAdapter(model).validate_json(path.read_bytes())
+        return TypeAdapter(model).validate_json(read_text(path))

@@ -3,49 +3,52 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BufferedReader, StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
-from ase.calculators.calculator import PropertyNotImplementedError
 from ase.db import connect
-from ase.io import iread, read
-from ase.io.formats import UnknownFileTypeError, filetype, open_with_compression
+from ase.io import iread
+from ase.io.formats import filetype
 from ase.stress import full_3x3_to_voigt_6_stress
 
 from tasks.datasets.card import DatasetError, dataset_faults
+from tasks.datasets.dataset_errors import DAMAGED, MAX_TEXT, fault_text, is_damage
 from tasks.importing.labelled_import import joined_labels
-from tasks.importing.reading.read_frames import READ, ReadFrames
+from tasks.importing.reading.aselmdb import aselmdb_atoms, is_aselmdb
+from tasks.importing.reading.frame_fields import EVERY_FIELD, IDENTIFIERS, FrameFields
+from tasks.importing.reading.packed_text import check_whole, is_packed, open_text, plain_name
+from tasks.importing.reading.read_frames import ReadFrames
+from tasks.importing.reading.repeated_fields import not_repeated
+from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
+from tasks.importing.reading.text_frames import TextFrame, frame_for_ase, text_frames
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels, Property, property_shapes
 
-# In the search for the first frame that ASE cannot read.
-MAX_FRAMES_SEARCHED = 1_000
+XYZ = "extxyz"
+XYZ_ENDINGS = (".xyz", ".extxyz")
 # By format other than extended XYZ: how a field of `info` is stated.
 FIELD_IN: Mapping[str, str] = {
     "traj": "set info['{field}'] before writing",
     "db": "write {field}= as a key-value pair of its row",
 }
-# ASE's readers raise many errors over broken files.
-READER_ERRORS = (
-    OSError,
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    AssertionError,
-    RuntimeError,
-    StopIteration,
-    UnknownFileTypeError,
-    sqlite3.Error,
-)
+
+
+class OpenFrames(NamedTuple):
+    """An open file.
+
+    Args:
+        frames: its frames, which are read one after another.
+        raw: the file itself, whose place shows how much was read.
+    """
+
+    frames: Iterator[TextFrame]
+    raw: BufferedReader
 
 
 class FrameSource(NamedTuple):
@@ -55,6 +58,7 @@ class FrameSource(NamedTuple):
         format: as ASE names it; None: ASE decides by the file's name and content.
         length: the file's unit of lengths [Å].
         cluster_field, needed_by: as in `read_structures`.
+        fields: which labels are read, and under which names.
     """
 
     path: Path
@@ -62,6 +66,17 @@ class FrameSource(NamedTuple):
     length: float
     cluster_field: str = ""
     needed_by: str = ""
+    fields: FrameFields = EVERY_FIELD
+
+    @property
+    def is_xyz(self) -> bool:
+        """Whether the file is extended XYZ, compressed or not."""
+        if self.format is not None or not self.path.is_file():
+            return self.format == XYZ and self.path.is_file()
+        if plain_name(self.path).endswith(XYZ_ENDINGS) or is_aselmdb(self.path):
+            return not is_aselmdb(self.path)
+        with dataset_faults(self.path):
+            return bool(filetype(str(self.path)) == XYZ)
 
     def frames_of(self, structures: Sequence[Atoms], places: Sequence[int]) -> ReadFrames:
         """What is read of `structures`, which are the frames `places` of the file.
@@ -70,77 +85,102 @@ class FrameSource(NamedTuple):
             DatasetError: a frame is at fault; the line names file, frame and field.
         """
         where = [f"{self.path}: frame {place}" for place in places]
+        found = frozenset[str]().union(*map(self.fields.rename, structures))
         clusters = tuple(self._cluster(*each) for each in zip(structures, where, strict=True) if self.cluster_field)
         parts = [_frame(atoms, self.length, place) for atoms, place in zip(structures, where, strict=True)]
-        labels = [_labels(*each) for each in zip(structures, parts, where, strict=True)]
+        labels = [self._labels(*each) for each in zip(structures, parts, where, strict=True)]
         return ReadFrames(
             Frames.concatenate(parts),
             joined_labels(list(zip(parts, labels, strict=True))),
-            tuple(text_of(atoms.info["name"]) if "name" in atoms.info else None for atoms in structures),
-            tuple(str(atoms.info.get("group", "")) for atoms in structures),
+            tuple(_name(atoms) for atoms in structures),
+            tuple(text_of(atoms.info.get("group", "")) for atoms in structures),
             clusters,
-            _unused_fields(structures),
+            self._unused_fields(structures, labels),
+            np.array([_number(atoms, "free_energy") for atoms in structures]),
+            found,
         )
 
-    def frames_of_text(self, texts: Sequence[str], places: Sequence[int]) -> ReadFrames:
-        """What is read of the extended XYZ of single frames."""
-        structures: list[Atoms] = []
-        for text, place in zip(texts, places, strict=True):
-            try:
-                structures += iread(StringIO(text), index=":", format=self.format)
-            except READER_ERRORS as error:
-                raise self._unreadable(error, f"frame {place}: " if place else "") from None
-        return self.frames_of(structures, places)
+    def frames_of_texts(self, frames: Sequence[TextFrame], places: Sequence[int]) -> ReadFrames:
+        """What is read of frames of extended XYZ."""
+        return self.frames_of([self._atoms_of(*each) for each in zip(frames, places, strict=True)], places)
 
     def atoms(self) -> Iterator[Atoms]:
-        """The structures of the file as ASE reads them.
+        """The structures of the file as ASE reads them; names and groups of extended XYZ are as they are written.
 
         Raises:
-            DatasetError: the file cannot be read; the line names it.
+            DatasetError: the file cannot be read; the line names it, and the frame if it is known.
         """
-        # Databases keep no `info`.
-        rows = connect(self.path, type="db").select() if self.format == "db" and self.path.is_file() else None
+        if self.is_xyz:
+            with self.open_frames() as opened:
+                yield from (self._atoms_of(frame, place) for place, frame in enumerate(opened.frames))
+            return
+        n = 0
         try:
             for atoms in self._structures():
-                if rows is not None:
-                    row = next(rows)
-                    atoms.info |= {**row.data, **row.key_value_pairs}
                 yield atoms
+                n += 1
         except DatasetError:
             raise
         except FileNotFoundError:
             raise DatasetError(f"{self.path}: is not there") from None
-        except READER_ERRORS as error:
-            raise self._unreadable(error, _first_bad(self.path, self.format)) from None
+        except Exception as error:
+            raise self._unreadable(error, f"frame {n}: " if n else "") from error
 
     def _structures(self) -> Iterator[Atoms]:
-        if not self.path.is_file() or (self.format or filetype(str(self.path))) != "extxyz":
+        if self.format in (None, "db") and is_aselmdb(self.path):
+            yield from aselmdb_atoms(self.path)
+            return
+        if self.format != "db" or not self.path.is_file():
             yield from iread(self.path, index=":", format=self.format)
             return
-        with open_with_compression(str(self.path), "r") as file:
-            n = 0
-            for atoms in iread(file, index=":", format="extxyz"):
-                yield atoms
-                n += 1
-            self.check_end(file, n)
+        for row in connect(self.path, type="db").select():
+            atoms = row.toatoms()
+            # ASE's reader keeps neither, and gives the sum of `initial_charges` for a key `charge`.
+            stated = {key: vars(row).get(key, value) for key, value in row.key_value_pairs.items()}
+            atoms.info |= {**row.data, **stated}
+            yield atoms
 
-    def check_end(self, rest: Iterable[str], n: int) -> None:
-        """Checks that extended XYZ has no text after the blank line at which reading ends.
-
-        Args:
-            rest: the lines after frame `n` - 1, the last one that was read.
+    @contextmanager
+    def open_frames(self) -> Iterator[OpenFrames]:
+        """The frames of an extended XYZ file, one after another.
 
         Raises:
-            DatasetError: it has; the line names file and frame.
+            DatasetError: the file cannot be read, or a frame is at fault.
         """
-        if any(map(str.strip, rest)):
-            raise DatasetError(
-                f"{self.path}: frame {n}: begins with a blank line: remove the blank lines between frames, or the text "
-                "after the last frame"
-            )
+        try:
+            with open_text(self.path) as opened:
+                size = None if is_packed(self.path) else self.path.stat().st_size
+                yield OpenFrames(text_frames(opened.text, self.path, size), opened.raw)
+        except FileNotFoundError:
+            raise DatasetError(f"{self.path}: is not there") from None
+        except Exception as error:
+            with dataset_faults(self.path):
+                check_whole(self.path)  # damage may look like a wrong frame
+            if isinstance(error, DatasetError):
+                raise
+            raise DatasetError(f"{self.path}: {fault_text(error)}") from error
+
+    def _atoms_of(self, frame: TextFrame, place: int) -> Atoms:
+        """The structure of a frame, its identifiers as they are written."""
+        stated = frame_for_ase(frame, self.fields, f"{self.path}: frame {place}")
+        try:
+            (atoms,) = iread(StringIO(stated.text), index=":", format=XYZ)
+        except Exception as error:
+            raise self._unreadable(error, f"frame {place}: ") from error
+        names = {*IDENTIFIERS, self.cluster_field}
+        is_text = {key: self.fields.name_for(key) in names for key in stated.written}
+        atoms.info |= {key: text for key, text in stated.written.items() if is_text[key]}
+        return atoms
 
     def _unreadable(self, error: BaseException, frame: str) -> DatasetError:
-        text = " ".join(str(error).split()) or type(error).__name__
+        if is_damage(error):
+            return DatasetError(f"{self.path}: {DAMAGED}")
+        text = " ".join(str(error).split())[:MAX_TEXT]
+        if not isinstance(error, ValueError | OSError) or not text:  # their texts are for programmers
+            text = f"{type(error).__name__} {text}".strip()
+        if isinstance(error, KeyError):
+            key = str(error.args[0])[:MAX_TEXT] if error.args else ""
+            text = f"it has {key!r} in place of an element, or lacks a field of that name"
         kind = f" as {self.format}" if self.format else ""
         return DatasetError(f"{self.path}: {frame}cannot be read by ASE{kind}: {text}")
 
@@ -157,34 +197,77 @@ class FrameSource(NamedTuple):
             raise DatasetError(f"{where}: {field}: cannot name a cluster: {write} as one word or number")
         return text_of(atoms.info[field])
 
+    def _unused_fields(self, structures: Sequence[Atoms], labels: Sequence[Labels]) -> Counter[str]:
+        """By numeric field that is not read, how many frames have it: misspelt labels are among them."""
+        counts: Counter[str] = Counter()
+        for atoms, of_frame in zip(structures, labels, strict=True):
+            fields = {**atoms.info, **atoms.arrays, **_results(atoms)}
+            names = {self.fields.unread_name(str(name)): value for name, value in fields.items()}
+            read = ("", self.cluster_field)
+            counts.update(name for name, value in names.items() if name not in read and _is_numeric(value))
+            counts += not_repeated(
+                np.array([np.nan]) if of_frame.energy is None else of_frame.energy,
+                np.array([_number(atoms, "free_energy")]),
+                np.array([_number(atoms, "energies")]),
+                stress_missing="stresses" in fields and of_frame.stress is None,
+            )
+            if {"spin", "multiplicity"} <= fields.keys() and fields["spin"] != fields["multiplicity"]:
+                counts["spin"] += 1
+        return counts
+
+    def _labels(self, atoms: Atoms, frame: Frames, where: str) -> Labels:
+        """The labels of one structure, in the units of the file."""
+        shapes = {n: shape for n, shape in property_shapes(frame).items() if n not in self.fields.left_out}
+        return Labels(**{name: self._label(atoms, name, shape, where) for name, shape in shapes.items()})
+
+    def _label(self, atoms: Atoms, name: Property, shape: tuple[int, ...], where: str) -> Float | None:
+        """The label in that shape; None if the frame has none."""
+        value = next((place[name] for place in (_results(atoms), atoms.arrays, atoms.info) if name in place), None)
+        if value is None:
+            return None
+        remedy = f": correct it, or leave these labels out: --without {name}" if self.fields.may_leave_out else ""
+        try:
+            array = np.asarray(value, np.float64)
+        except (TypeError, ValueError):
+            raise DatasetError(f"{where}: {name}: is not a number{remedy}") from None
+        if name == "stress" and array.size == 9:
+            array = full_3x3_to_voigt_6_stress(array.reshape(3, 3))
+        if array.size != math.prod(shape):
+            of_atoms = f"which is not that of {len(atoms)} atoms"
+            raise DatasetError(f"{where}: {name}: has shape {array.shape}, {of_atoms}{remedy}")
+        if not np.isfinite(array).all():
+            raise DatasetError(f"{where}: {name}: is not finite{remedy}")
+        if name == "stress" and not atoms.pbc.all():
+            raise DatasetError(f"{where}: stress: the structure is not periodic and can have none{remedy}")
+        return array.reshape(shape)
+
 
 def text_of(value: object) -> str:
-    """The text as it was written: ASE reads `name=F` of a comment line as false."""
+    """The text as it was written: trajectories and databases may have `T` as a truth value."""
     return str(value)[0] if isinstance(value, (bool, np.bool_)) else str(value)
 
 
 def can_name(value: object) -> bool:
     """Whether `value` is a text that is not blank, or a number. NaN is not: it would join all without a name."""
-    return isinstance(value, (str, int, float, np.number, np.bool_)) and value == value and bool(str(value).strip())
+    is_name = isinstance(value, (str, int, float, np.number, np.bool_)) and bool(str(value).strip())
+    return is_name and str(value).strip().lower() != "nan"
 
 
-def _first_bad(path: Path, format: str | None) -> str:
-    """The first frame that ASE cannot read, as `frame 3: `; empty if it is not known."""
-    for index in range(MAX_FRAMES_SEARCHED):
-        try:
-            read(path, index=index, format=format)
-        except READER_ERRORS:
-            return f"frame {index}: " if index else ""
-    return ""
+def _name(atoms: Atoms) -> str | None:
+    """The name of a structure; None without one."""
+    name = text_of(atoms.info.get("name", ""))
+    return name if name.strip() else None
 
 
-def _unused_fields(structures: Sequence[Atoms]) -> Counter[str]:
-    """By numeric field that is not read, how many frames have it: misspelt labels are among them."""
-    counts: Counter[str] = Counter()
-    for atoms in structures:
-        fields = {**atoms.info, **atoms.arrays, **({} if atoms.calc is None else atoms.calc.results)}
-        counts.update(str(name) for name, value in fields.items() if name not in READ and _is_numeric(value))
-    return counts
+def _results(atoms: Atoms) -> Mapping[str, Any]:
+    """What the calculator of a read structure holds."""
+    return {} if atoms.calc is None else {k: v for k, v in atoms.calc.results.items() if v is not None}
+
+
+def _number(atoms: Atoms, name: str) -> float:
+    """The sum of a result that is no label; NaN if there is none."""
+    value = _results(atoms).get(name)
+    return np.nan if value is None or not _is_numeric(value) else float(np.sum(value))
 
 
 def _is_numeric(value: object) -> bool:
@@ -196,50 +279,15 @@ def _is_numeric(value: object) -> bool:
 
 def _frame(atoms: Atoms, length: float, where: str) -> Frames:
     """One structure, its lengths in units of `length` [Å], with charge and multiplicity from `info`."""
-    spin = atoms.info.get("multiplicity", atoms.info.get("spin", 0))
-    values = {"charge": atoms.info.get("charge", 0), "multiplicity": spin}
-    for name, value in values.items():
-        if not isinstance(value, (int, float, np.integer, np.floating)) or value != round(float(value)):
-            raise DatasetError(f"{where}: {name}: must be a whole number, not {value!r}")
+    field = "multiplicity" if "multiplicity" in atoms.info else "spin"
     arrays: dict[str, Any] = {
         "n_atoms": [len(atoms)],
         "numbers": atoms.numbers,
         "positions": atoms.positions * length,
         "cell": [atoms.cell.array * length],
         "pbc": [atoms.pbc],
-        **{name: [round(float(value))] for name, value in values.items()},
+        "charge": [stated_charge(atoms.info.get("charge", 0), where)],
+        "multiplicity": [stated_multiplicity(atoms.info.get(field, 0), where, field)],
     }
     with dataset_faults(where):
         return Frames.from_arrays(arrays)
-
-
-def _labels(atoms: Atoms, frame: Frames, where: str) -> Labels:
-    """The labels of one structure, in the units of the file."""
-    return Labels(**{name: _label(atoms, name, shape, where) for name, shape in property_shapes(frame).items()})
-
-
-def _label(atoms: Atoms, name: Property, shape: tuple[int, ...], where: str) -> Float | None:
-    """The label in that shape; None if the frame has none."""
-    value = None
-    if atoms.calc is not None:
-        try:
-            value = atoms.calc.get_property(name, atoms, allow_calculation=False)
-        except PropertyNotImplementedError:
-            value = None
-    if value is None:
-        value = atoms.arrays.get(name) if name == "forces" else atoms.info.get(name)
-    if value is None:
-        return None
-    try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise DatasetError(f"{where}: {name}: is not a number") from None
-    if name == "stress" and array.size == 9:
-        array = full_3x3_to_voigt_6_stress(array.reshape(3, 3))
-    if array.size != math.prod(shape):
-        raise DatasetError(f"{where}: {name}: has shape {array.shape}, which is not that of {len(atoms)} atoms")
-    if not np.isfinite(array).all():
-        raise DatasetError(f"{where}: {name}: is not finite")
-    if name == "stress" and not atoms.pbc.all():
-        raise DatasetError(f"{where}: stress: the structure is not periodic and can have none")
-    return array.reshape(shape)

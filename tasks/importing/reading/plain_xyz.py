@@ -8,16 +8,17 @@ than `Properties` states, and whatever is wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice
-from typing import NamedTuple, TextIO
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from ase.calculators.calculator import all_properties
-from ase.data import atomic_numbers
-from ase.io.extxyz import key_val_str_to_dict
 
+from tasks.importing.reading.frame_fields import FrameFields
+from tasks.importing.reading.stated_states import MAX_CHARGE, MAX_MULTIPLICITY
+from tasks.importing.reading.text_frames import DEFAULT_PROPERTIES, TextFrame, number_of
 from tasks.structures.frames import Bool, Float, Int
 
 _KEY = r"[A-Za-z_][A-Za-z0-9_.:+/-]*+"
@@ -26,7 +27,6 @@ _PAIR = re.compile(rf'({_KEY})(?:=(?:"([^"\\]++)"|([^\s"]++)))?+(?:\s++|\Z)')
 _PROPERTIES = re.compile(r"(?:^|:)([A-Za-z_][A-Za-z0-9_]*):([RISL]):([1-9][0-9]?)(?=:|\Z)")
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _NUMBERS = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER})*\s*")
-_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _WORDS = re.compile(r"[^\s,]+")
 _TRUTH = {
     "T": True,
@@ -44,30 +44,16 @@ _ASE_NAMES = {"pos": "positions", "Z": "numbers", "charge": "charges", "species"
 _PER_ATOM = frozenset({"forces", "energies", "stresses", "charges", "magmoms"})
 # Fields of nine numbers, and of one.
 _MATRICES = ("Lattice", "virial", "stress")
-_SCALARS = ("energy", "charge", "multiplicity", "spin")
+_SCALARS = ("energy", "free_energy", "charge", "multiplicity", "spin")
 # Where ASE takes Voigt's components from, in the file's order of the matrix.
 _VOIGT = [0, 4, 8, 7, 6, 3]
-_WITHOUT_PROPERTIES = "species:S:1:pos:R:3"
+_BOTH = {"spin", "multiplicity"}
 _NOT_FIELDS = frozenset({"Lattice", "Properties", "pbc"})
 _LARGEST_INT = 2**31
-_LARGEST_STATE = 10**6
 
 
 class NotPlain(ValueError):
     """A text that only ASE's reader understands, or that is wrong."""
-
-
-class TextFrame(NamedTuple):
-    """The lines of one frame."""
-
-    n_atoms: int
-    comment: str
-    rows: list[str]
-
-    @property
-    def text(self) -> str:
-        """All of them."""
-        return "".join((f"{self.n_atoms}\n", self.comment, *self.rows))
 
 
 class Comment(NamedTuple):
@@ -95,7 +81,12 @@ class PlainFrames(NamedTuple):
     Args:
         n_atoms, numbers, positions, cell, pbc, charge, multiplicity: as those of `Frames`.
         energy, forces, stress: as those of `Labels`.
-        values: of the comment lines by key as ASE reads them, for keys that are wanted and that these frames have.
+        free_energy: (f,) as that of a calculator.
+        sum_of_energies: (f,) of the atoms' own energies.
+        has_stresses: whether the atoms have stresses.
+        n_other_spins: frames in which `spin` is not `multiplicity`.
+        fields: the names of all fields and columns.
+        values: of the comment lines by key as they are written, for keys that are wanted and that these frames have.
         numeric: by name of a field or column, the number of frames in which it has numbers.
     """
 
@@ -109,40 +100,54 @@ class PlainFrames(NamedTuple):
     energy: Float | None
     forces: Float | None
     stress: Float | None
-    values: Mapping[str, list[object]]
+    free_energy: Float | None
+    sum_of_energies: Float | None
+    has_stresses: bool
+    n_other_spins: int
+    fields: frozenset[str]
+    values: Mapping[str, Sequence[str]]
     numeric: Mapping[str, int]
-
-
-def text_frames(file: TextIO) -> Iterator[TextFrame]:
-    """The frames of `file`, up to the first blank line where a frame should begin.
-
-    Raises:
-        NotPlain: a frame has no number of atoms, or the file ends within it.
-    """
-    while (header := file.readline()).strip():
-        try:
-            n_atoms = int(header)
-        except ValueError:
-            raise NotPlain(header) from None
-        comment, rows = file.readline(), list(islice(file, max(n_atoms, 0)))
-        if n_atoms < 1 or len(rows) < n_atoms:
-            raise NotPlain(header)
-        yield TextFrame(n_atoms, comment, rows)
 
 
 def plain_comment(line: str) -> Comment:
     """Keys and values of a comment line.
 
     Raises:
-        NotPlain: it has another form, or a key twice.
+        NotPlain: it has another form, or a key twice, or is no UTF-8.
     """
-    if _COMMENT.fullmatch(line) is None:
+    if _COMMENT.fullmatch(line) is None or not (line.isascii() or _is_utf8(line)):
         raise NotPlain(line)
     pairs = _PAIR.findall(line)
     keys = tuple(pair[0] for pair in pairs)
     if len(set(keys)) < len(keys):
         raise NotPlain(line)
     return Comment(keys, tuple(quoted or bare or "T" for _, quoted, bare in pairs))
+
+
+def _is_utf8(line: str) -> bool:
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def renamed(comment: Comment, fields: FrameFields) -> Comment:
+    """The comment line with its keys and columns under the names under which they are read."""
+    if not fields.changes_names:
+        return comment
+    values = dict(zip(*comment, strict=True))
+    if "Properties" in values:
+        values["Properties"] = _renamed_columns(values["Properties"], fields)
+    keys = tuple(map(fields.name_for, comment.keys))
+    if len(set(keys)) < len(keys):
+        raise NotPlain("two fields of one name")
+    return Comment(keys, tuple(values.values()))
+
+
+def _renamed_columns(properties: str, fields: FrameFields) -> str:
+    words = properties.split(":")
+    return ":".join([fields.name_for(word) if i % 3 == 0 else word for i, word in enumerate(words)])
 
 
 def form_of(comment: Comment) -> tuple[str, ...]:
@@ -160,7 +165,7 @@ def plain_frames(frames: Sequence[TextFrame], comments: Sequence[Comment], wante
         NotPlain: one of them is not plain.
     """
     fields = dict(zip(comments[0].keys, zip(*(comment.values for comment in comments), strict=True), strict=True))
-    columns = columns_of(fields["Properties"][0] if "Properties" in fields else _WITHOUT_PROPERTIES)
+    columns = columns_of(fields["Properties"][0] if "Properties" in fields else DEFAULT_PROPERTIES)
     if fields.keys() & columns.keys():
         raise NotPlain("a field and a column have one name")
     atoms = _read_columns([row for frame in frames for row in frame.rows], columns)
@@ -172,23 +177,30 @@ def plain_frames(frames: Sequence[TextFrame], comments: Sequence[Comment], wante
         numeric[key] = n if key in numbers else _count_numeric(key, fields[key])
         if key in all_properties and numeric[key] < n:
             raise NotPlain(f"{key} without a number")
-    lattice, stress = numbers.get("Lattice"), numbers.get("stress")
+    lattice, stress, energies = numbers.get("Lattice"), numbers.get("stress"), atoms.get("energies")
     pbc = _periodic(fields["pbc"]) if "pbc" in fields else np.full((n, 3), lattice is not None)
     if stress is not None and not pbc.all():
         raise NotPlain("a stress without a volume")
     multiplicity = numbers.get("multiplicity", numbers.get("spin"))
+    n_atoms = np.array([frame.n_atoms for frame in frames], np.int64)
+    first_atoms = np.cumsum(n_atoms) - n_atoms
     return PlainFrames(
-        n_atoms=np.array([frame.n_atoms for frame in frames], np.int64),
+        n_atoms=n_atoms,
         numbers=atoms["numbers"].astype(np.int64),
         positions=atoms["positions"],
         cell=np.zeros((n, 3, 3)) if lattice is None else lattice.reshape(n, 3, 3),
         pbc=pbc,
-        charge=_states(numbers.get("charge"), n),
-        multiplicity=_states(multiplicity, n),
+        charge=_states(numbers.get("charge"), n, -MAX_CHARGE, MAX_CHARGE),
+        multiplicity=_states(multiplicity, n, 0, MAX_MULTIPLICITY),
         energy=numbers["energy"][:, 0] if "energy" in numbers else None,
         forces=atoms.get("forces"),
         stress=None if stress is None else stress[:, _VOIGT],
-        values={key: [_value(key, v) for v in fields[key]] for key in wanted if key in fields and _stays(key)},
+        free_energy=numbers["free_energy"][:, 0] if "free_energy" in numbers else None,
+        sum_of_energies=None if energies is None else np.add.reduceat(energies.sum(axis=1), first_atoms),
+        has_stresses="stresses" in atoms,
+        n_other_spins=int((numbers["spin"] != numbers["multiplicity"]).sum()) if numbers.keys() >= _BOTH else 0,
+        fields=frozenset(fields) | columns.keys(),
+        values={key: fields[key] for key in wanted if key in fields},
         numeric={name: count for name, count in numeric.items() if count},
     )
 
@@ -241,7 +253,7 @@ def _read_columns(rows: Sequence[str], columns: Mapping[str, XyzColumn]) -> dict
         if kind in "RI":
             arrays[name] = np.stack([_floats(column) if kind == "R" else _ints(column) for column in chosen], axis=-1)
         elif name == "symbols":
-            known = {symbol: atomic_numbers.get(symbol.capitalize(), 0) for symbol in set(chosen[0])}
+            known = {symbol: number_of(symbol) for symbol in set(chosen[0])}
             arrays[name] = np.array([[known[symbol]] for symbol in chosen[0]], np.float64)
     arrays["numbers"] = arrays["numbers" if "numbers" in arrays else "symbols"][:, 0]
     return arrays
@@ -291,15 +303,15 @@ def _table(values: Sequence[str], width: int) -> Float:
     return _floats(list(chain.from_iterable(cells))).reshape(-1, width)
 
 
-def _states(numbers: Float | None, n: int) -> Int:
+def _states(numbers: Float | None, n: int, low: int, high: int) -> Int:
     """(n,) charges or multiplicities from numbers (n, 1); 0 without any.
 
     Raises:
-        NotPlain: one is no whole number.
+        NotPlain: one is no whole number from `low` to `high`.
     """
     if numbers is None:
         return np.zeros(n, np.int64)
-    if (numbers != np.round(numbers)).any() or np.abs(numbers).max() > _LARGEST_STATE:
+    if (numbers != np.round(numbers)).any() or numbers.min() < low or numbers.max() > high:
         raise NotPlain("a state that is no whole number")
     return numbers[:, 0].astype(np.int64)
 
@@ -341,20 +353,3 @@ def _is_text(value: str) -> bool:
     except ValueError:
         return True
     return False
-
-
-def _stays(key: str) -> bool:
-    """Whether ASE leaves the field in `info`."""
-    return key not in _NOT_FIELDS and key not in all_properties
-
-
-def _value(key: str, value: str) -> object:
-    """The value as ASE reads it, or a text that is written the same."""
-    if _is_text(value) or _WHOLE_NUMBER.fullmatch(value):
-        return value
-    return _value_by_ase(key, value)
-
-
-@lru_cache(maxsize=4096)
-def _value_by_ase(key: str, value: str) -> object:
-    return key_val_str_to_dict(f'{key}="{value}"')[key]

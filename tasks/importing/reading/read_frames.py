@@ -9,12 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tasks.importing.labelled_import import joined_labels
-from tasks.structures.frames import Frames, Int
+from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Labels
-
-# Fields and columns that are read, and those in which calculators repeat them.
-READ = frozenset({"energy", "forces", "stress", "charge", "multiplicity", "spin", "name", "group", "x"})
-READ |= {"numbers", "positions", "free_energy", "energies", "stresses"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +23,8 @@ class ReadFrames:
         groups: by frame, or empty.
         clusters: by frame, the text of the cluster field; empty without such a field.
         unused: by numeric field that was not read, how many frames have it.
+        free_energy: (n,) in the units of the file, NaN where there is none.
+        found: the names of `--keys` that a frame has.
     """
 
     frames: Frames
@@ -35,6 +33,8 @@ class ReadFrames:
     groups: tuple[str, ...]
     clusters: tuple[str, ...] = ()
     unused: Counter[str] = field(default_factory=Counter)
+    free_energy: Float = field(default_factory=lambda: np.zeros(0))
+    found: frozenset[str] = frozenset()
 
     def ordered(self, order: Int) -> ReadFrames:
         """The frames at `order`, which has each once."""
@@ -47,6 +47,8 @@ class ReadFrames:
             tuple(self.groups[i] for i in places),
             tuple(self.clusters[i] for i in places) if self.clusters else (),
             self.unused,
+            self.free_energy[order],
+            self.found,
         )
 
 
@@ -61,6 +63,8 @@ def joined(parts: Sequence[ReadFrames]) -> ReadFrames:
         tuple(group for part in parts for group in part.groups),
         tuple(cluster for part in parts for cluster in part.clusters),
         sum((part.unused for part in parts), Counter()),
+        np.concatenate([part.free_energy for part in parts]),
+        frozenset().union(*(part.found for part in parts)),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from submissions.cli.lazy import Lazy, lazy_group
+from submissions.cli.lazy import Lazy, UnexpectedEnd, lazy_group
 
 TABLE = {
     "list": Lazy("judge.cli.maintainer.list", "list_command", "The submissions."),
@@ -66,3 +66,17 @@ def test_a_command_does_not_import_what_only_a_judging_needs(command: str, unnee
     code = f"import judge.cli.maintainer.{command}, sys; print(*{unneeded} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_an_end_of_file_in_a_command_is_an_error_and_no_empty_line() -> None:
+    """click takes `EOFError` for Ctrl-D at a prompt: it prints an empty line, and the command ends with status 1."""
+    app = app_of({})
+
+    @app.command("read")
+    def read() -> None:
+        raise EOFError("Compressed file ended")
+
+    result = CliRunner().invoke(app, ["read"])
+    assert isinstance(result.exception, UnexpectedEnd)
+    assert str(result.exception) == "Compressed file ended"
+    assert result.output == ""

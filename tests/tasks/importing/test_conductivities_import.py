@@ -161,7 +161,7 @@ def test_a_mistake_is_one_line_that_names_it(
 def test_what_is_no_json_and_what_is_not_there(tmp_path: Path) -> None:
     folder = written(tmp_path)
     (folder / R).write_bytes(b"{")
-    with pytest.raises(DatasetError, match=f"{R}: is no JSON file in gzip: "):
+    with pytest.raises(DatasetError, match=f"{R}: is incomplete or damaged: fetch it again"):
         import_conductivities(folder, CARD)
     (folder / R).unlink()
     with pytest.raises(DatasetError, match=f"{R}: is not there"):

@@ -198,10 +198,14 @@ def test_charge_and_multiplicity_are_columns_of_fparam(tmp_path: Path) -> None:
 def test_fparam_must_be_said_to_be_something(tmp_path: Path) -> None:
     folder = molecules(tmp_path, [[0.0, 1.0], [1.0, 2.5], [0.0, 1.0]])
     path = folder / "set.000" / "fparam.npy"
+    unknown = "correct it, or leave it out where it is not known"
     for fparam, says in (
         ((), "what its columns are is not stated; say so, as in --fparam charge,multiplicity"),
         (("charge",), "has shape (3, 2), not (3, 1)"),
-        (("charge", "multiplicity"), "frame 1: multiplicity: must be a whole number, not 2.5"),
+        (
+            ("charge", "multiplicity"),
+            f"frame 1: multiplicity: must be a whole number from 0 to 100, not 2.5: {unknown}",
+        ),
     ):
         with pytest.raises(DatasetError) as refused:
             read_deepmd(folder, fparam)  # type: ignore[arg-type]

@@ -170,8 +170,8 @@ def test_a_mistake_is_one_line_with_file_level_pair_and_field(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "is no JSON file, gzipped or not"),
-        (b"\x1f\x8b\x00", "is no JSON file, gzipped or not"),
+        (b"{", "is no JSON: Expecting property name"),
+        (b"\x1f\x8b\x00", "is incomplete or damaged: fetch it again"),
         (b"[]", "must have an entry for each level of theory, such as PBE"),
         (b"{}", "PBE: is not in it: it has nothing"),
         (b'{"PBE": {"Po-Po": {}}}', "has no pair with known elements"),

@@ -191,20 +191,19 @@ def test_numeric_fields_that_were_not_read_are_told(format: str, tmp_path: Path)
     assert imported.unused == expected
     with pytest.raises(DatasetError) as refused:
         labelled_dataset(CARD, path, imported)
-    names = ", ".join(sorted(expected))
-    assert (
-        str(refused.value) == f"{path}: energy, forces, stress: no frame has any; it has {names}: rename what is meant"
-    )
+    names, remedy = ", ".join(sorted(expected)), "rename what is meant"
+    assert str(refused.value) == f"{path}: energy, forces, stress: no frame has any; it has {names}: {remedy}"
 
 
 def test_a_database_states_names_groups_and_multiplicities_as_key_value_pairs(tmp_path: Path) -> None:
     path = tmp_path / "mine.db"
     with connect(path) as database:
         for i in range(3):
-            database.write(molecule("CO"), name=f"CO {i}", group="small", multiplicity=1 + 2 * i)
+            database.write(molecule("CO"), name=f"CO {i}", group="small", multiplicity=1 + 2 * i, charge=2 * i)
     imported = read_structures(path, ASE_UNITS, "db")
     assert (imported.id, imported.group) == (("CO 0", "CO 1", "CO 2"), ("small",) * 3)
     assert imported.frames.multiplicity.tolist() == [1, 3, 5]
+    assert imported.frames.charge.tolist() == [0, 2, 4]  # not the sum of the atoms' initial charges
     assert imported.unused == {}
 
 

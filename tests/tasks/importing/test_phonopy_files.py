@@ -181,12 +181,12 @@ def test_folders_and_compressed_files_at_fault_are_named(tmp_path: Path, copper_
     with pytest.raises(DatasetError, match="no label set"):
         import_phonopy(tmp_path, unlabelled)
     (tmp_path / "Cu.yaml.bz2").write_bytes(bz2.compress(copper_text.encode())[:-40])
-    with pytest.raises(DatasetError, match=r"Cu\.yaml\.bz2: cannot be read"):
+    with pytest.raises(DatasetError, match=r"Cu\.yaml\.bz2: is incomplete or damaged: fetch it again"):
         import_phonopy(tmp_path, CARD)
     (tmp_path / "Cu.yaml").write_text(copper_text)
     with pytest.raises(DatasetError, match="two files are of Cu"):
         import_phonopy(tmp_path, CARD)
     (tmp_path / "Cu.yaml.bz2").write_bytes(b"not compressed")
     (tmp_path / "Cu.yaml").unlink()
-    with pytest.raises(DatasetError, match=r"Cu\.yaml\.bz2: cannot be read"):
+    with pytest.raises(DatasetError, match=r"Cu\.yaml\.bz2: is incomplete or damaged: fetch it again"):
         import_phonopy(tmp_path, CARD)

@@ -122,7 +122,7 @@ def test_files_that_are_no_archives_have_one_line(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[5000] ^= 255  # among the coordinates
     path.write_bytes(bytes(content))
-    with pytest.raises(DatasetError, match=r"rmd17_ethanol\.npz: coords: is no intact npz archive"):
+    with pytest.raises(DatasetError, match=r"rmd17_ethanol\.npz: coords: is incomplete or damaged: fetch it again"):
         import_rmd17(tmp_path, CARD)
     write_rmd17(tmp_path)
     write_rmd17(tmp_path / "npz_data")

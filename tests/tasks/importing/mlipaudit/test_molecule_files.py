@@ -176,7 +176,7 @@ MISTAKES: Mapping[str, tuple[str, Change, str]] = {
     ),
     "half a charge": (
         "openff_n20_charged.json", put("mol_0", "charge", value=0.5),
-        r"mol_0: charge: 0\.5 must be a whole number",
+        r"mol_0: charge: must be a whole number from -100 to 100, not 0\.5",
     ),
     "an atom out of range": (
         "ring_planarity_data.json", put("benzene", "pattern_atoms", value=[1, 2, 3, 4, 5, 12]),
