@@ -295,6 +295,18 @@ class Kind(Protocol):
 
 
 @runtime_checkable
+class Building(Protocol):
+    """A kind that builds further structures from those of a data set, such as supercells or bands."""
+
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """A line for each item that `observe` or `measure` could not build: table, item, field and fault.
+
+        Empty also if the data set is not for this kind. It asks no model, and is quick: every import calls it.
+        """
+        ...
+
+
+@runtime_checkable
 class Rechecking(Protocol):
     """A kind with a consistency check: a second, fresh start of the model answers some of the questions again."""
 

@@ -99,7 +99,8 @@ _KEYS = (
 )
 _CLUSTER = (
     "correlated frames are those of one composition, of one group (deepmd: of one system), "
-    "of one value of a field that extxyz, traj or db has in info, like info:trajectory; or none are (default)"
+    "of one value of a field that extxyz, traj or db has in info, like info:trajectory; "
+    "or none are but copies of one structure (default)"
 )
 _ALSO_THEORY = "--theory of another level; tables of references need only this, as their files hold all levels"
 

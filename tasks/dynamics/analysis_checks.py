@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
 from tasks.datasets import simulated_systems as systems
@@ -13,6 +15,7 @@ from tasks.trajectories.stability import isolated_atoms
 from tasks.trajectories.vibrational_spectrum import WAVENUMBERS_PER_THZ
 
 DRIFTS = systems.EnergyDriftAnalysis | systems.DriftRatioAnalysis
+START_TEMPERATURE_K = 300.0  # no analysis of a start depends on it
 FEWEST_FIT = 3  # frames or lags through which a line is fitted
 
 
@@ -33,12 +36,30 @@ def check_analysis(where: str, analysis: systems.AnyAnalysis, start: Frames, set
         elif isinstance(analysis, systems.VibrationalSpectrumAnalysis):
             _check_segment(analysis, settings, step_ps)
         elif not isinstance(analysis, DRIFTS):
-            label_set = next(iter(analysis.references or {}), "")
-            result = analysed(analysis, start_alone(start, settings.temperature_k), label_set)
-            if isinstance(analysis, systems.AngularDistributionAnalysis) and np.isnan(result.error):
-                raise ValueError(f"distance: no centre has two partners within {analysis.distance:g} Å: state more")
+            _check_start(analysis, start, settings.temperature_k)
     except (ValueError, ModuleNotFoundError) as error:
         raise ValueError(f"{where}: {error}") from None
+
+
+def check_start(analysis: systems.AnyAnalysis, start: Frames) -> None:
+    """Checks that the structure `start` can be analysed, whatever the settings of a run.
+
+    Raises:
+        ValueError: it cannot; one line.
+        ModuleNotFoundError: an optional package that the analysis needs is not installed.
+    """
+    if isinstance(analysis, systems.VibrationalSpectrumAnalysis):
+        for label_set in analysis.reference:
+            spectral_edges(analysis, label_set)
+    elif not isinstance(analysis, (systems.DiffusionAnalysis, *get_args(DRIFTS))):
+        _check_start(analysis, start, START_TEMPERATURE_K)
+
+
+def _check_start(analysis: systems.AnyAnalysis, start: Frames, temperature_k: float) -> None:
+    for label_set in analysis.references or {"": None}:
+        result = analysed(analysis, start_alone(start, temperature_k), label_set)
+        if isinstance(analysis, systems.AngularDistributionAnalysis) and np.isnan(result.error):
+            raise ValueError(f"distance: no centre has two partners within {analysis.distance:g} Å: state more")
 
 
 def check_escape_distance(distance: float | None, start: Frames) -> None:

@@ -36,6 +36,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.datasets.simulated_systems import SimulatedSystem
 from tasks.dynamics.analysis_checks import check_escape_distance
 from tasks.dynamics.curves import backbone_of
+from tasks.importing.checks.number_sizes import extreme_structures
 from tasks.importing.importers import read_atoms, read_molecules
 from tasks.importing.labelled_import import Imported, with_periodicity
 from tasks.importing.pdb_files import PdbStructure, read_pdb
@@ -241,6 +242,8 @@ def _atoms_of(symbol: str, numbers: Int, pdb: PdbStructure | None, where: str) -
 
 
 def _check_overlap(frames: Frames, names: tuple[str, ...], path: Path) -> None:
+    for line in extreme_structures(frames, names):
+        raise DatasetError(f"{path}: {line}")
     nearest = nearest_atoms(frames).in_radii
     overlapping = np.flatnonzero(nearest < OVERLAP)
     if overlapping.size:

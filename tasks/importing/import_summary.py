@@ -11,6 +11,9 @@ from ase.data import chemical_symbols
 
 from tasks.datasets.card import Difference, Scan, Table
 from tasks.datasets.dataset import Dataset
+from tasks.importing.checks.atom_order import doubtful_orders
+from tasks.importing.checks.copy_doubts import doubtful_copies
+from tasks.importing.checks.zero_references import zero_references
 from tasks.importing.import_checks import (
     doubtful_labels,
     energy_spread,
@@ -100,6 +103,7 @@ def summarise(dataset: Dataset, report: Report = silent) -> ImportSummary:
     impossible += [f"{name}: {line}" for name, s in sets.items() for line in impossible_labels(frames, ids, s)]
     impossible += impossible_references(dataset)
     doubtful = ([] if are_pairs else doubtful_lengths(in_radii, ids)) + doubtful_references(dataset)
+    doubtful += zero_references(dataset) + doubtful_orders(dataset) + doubtful_copies(dataset)
     doubtful += [f"{name}: {line}" for name, s in sets.items() for line in doubtful_labels(frames, ids, s)]
     atoms = range_of(frames.n_atoms.astype(np.float64))
     assert atoms is not None  # a dataset has structures

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Card, DatasetError, Difference, Table
 from tasks.datasets.dataset import Dataset
+from tasks.importing.checks.copies import find_copies
 from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity, too_few_for_energy
 from tasks.importing.reading.frame_fields import keys_remedy
 from tasks.structures.frames import Float, Frames
@@ -21,6 +22,8 @@ from tasks.structures.predictions import ALL_PROPERTIES, Labels, Properties, pro
 
 # Structures of two label sets are the same within this [Å].
 SAME_WITHIN = 1e-6
+# The cluster column of a card whose frames are correlated only where they are copies.
+COPIES = "cluster"
 CLUSTER_BY = ("composition", "group", "none")
 
 
@@ -93,7 +96,7 @@ def labelled_dataset(
         without: labels that are left out of every label set.
         multiplicity: 2S+1 of every molecule that states none.
         cluster: which frames are correlated: those of one `composition`, of one `group`, of one value of the field
-            with which `imported` was read (`info:FIELD`), or `none`.
+            with which `imported` was read (`info:FIELD`), or `none`, except copies of one structure.
 
     Raises:
         DatasetError: a label set without labels; fewer than ten energies per element; a molecule without 2S+1;
@@ -112,10 +115,13 @@ def labelled_dataset(
     if cluster_field(cluster) and imported.cluster is None:
         raise DatasetError(f"{path}: --cluster {cluster}: the field was not read; say composition, group or none")
     column = None if cluster == "none" else cluster
-    changes = {"periodic": bool(imported.frames.periodic.all()), "cluster_column": column}
     table = imported.table()
     if cluster == "composition":
         table = table.model_copy(update={"cluster": formulas(imported.frames)})
+    if cluster == "none" and (copies := find_copies(imported.frames)).later.size:
+        column = COPIES
+        table = table.model_copy(update={"cluster": tuple(imported.id[i] for i in copies.first.tolist())})
+    changes = {"periodic": bool(imported.frames.periodic.all()), "cluster_column": column}
     return Dataset(card.model_copy(update=changes), imported.frames, table, labels)
 
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from tasks.datasets.card import Card, DatasetError, Table
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.geometries import NO_VOLUME, Geometries, atom_name
+from tasks.importing.checks.number_sizes import extreme_structures
 from tasks.importing.importers import read_atoms, read_molecules, read_structures
 from tasks.importing.labelled_import import Imported, with_periodicity
 from tasks.importing.reactions import REACTIONS, import_reactions
@@ -67,6 +68,8 @@ def import_relaxed_structures(folder: Path, card: Card, multiplicity: int | None
 def _check_structures(structures: Imported, path: Path) -> None:
     """Every cell has a volume, and no two atoms overlap."""
     frames = structures.frames
+    for line in extreme_structures(frames, structures.id):
+        raise DatasetError(f"{path}: {line}")
     for i, name in enumerate(structures.id):
         if frames.periodic[i] and abs(np.linalg.det(frames.cell[i])) < NO_VOLUME:
             raise DatasetError(f"{path}: {name}: cell: has no volume: its vectors lie in a plane")

@@ -21,6 +21,7 @@ from tasks.metrics.property_errors import (
     references,
     uncertainties,
 )
+from tasks.simulation.trial_builds import cell_fault
 from tasks.structures.frames import Float
 
 
@@ -54,6 +55,11 @@ class CrystalKind(ABC):
         Raises:
             ValueError: the observation does not fit the data set or the parameters.
         """
+
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """The crystals whose cell cannot be relaxed or strained."""
+        faults = [(row.id, cell_fault(dataset.frames.atoms(row.structure))) for row in dataset.table.crystals]
+        return [f"crystals: {id}: {fault}" for id, fault in faults if fault]
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: Any, label_set: str | None

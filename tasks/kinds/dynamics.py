@@ -41,7 +41,7 @@ from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.dynamics.analyses import Analysed, analysed, frames_after_equilibration, unmeasured
-from tasks.dynamics.analysis_checks import check_analysis, check_escape_distance
+from tasks.dynamics.analysis_checks import check_analysis, check_escape_distance, check_start
 from tasks.dynamics.backbone_maps import backbone_maps
 from tasks.dynamics.first_run import first_run
 from tasks.dynamics.item_columns import (
@@ -68,6 +68,7 @@ from tasks.metrics.profiles import Profile
 from tasks.metrics.run_progress import SURVIVAL, ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
 from tasks.simulation.molecules import molecules_of, whole_molecules
+from tasks.simulation.trial_builds import build_fault
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Cause
 
@@ -195,6 +196,22 @@ class Dynamics:
         frames, molecules = _moved_as_a_whole(structures, parameters)
         baths = structures.conditions.get("temperature_k")
         return Observation(simulate(frames, parameters, model, watch, structures.frames_sha256, molecules, baths))
+
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """The analyses that are not possible at the start of a run, without those for which a package is missing."""
+        faults = []
+        for system in dataset.table.systems:
+            start = dataset.frames.take([system.structure])
+            fault = build_fault(partial(check_escape_distance, system.escape_distance, start))
+            faults += [f"systems: {system.id}: {fault}"] if fault else []
+            for analysis in system.analyses:
+                try:
+                    check_start(analysis, start)
+                except ModuleNotFoundError:
+                    continue
+                except ValueError as error:
+                    faults.append(f"systems: {system.id}: {analysis.name or analysis.measure}: {error}")
+        return faults
 
     def work(self, structures: Structures, parameters: DynamicsParameters) -> Work:
         """Each structure once a step of its minimisation.

@@ -74,6 +74,7 @@ from tasks.metrics.measurement import Items, ItemTerms, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
+from tasks.simulation.trial_builds import build_fault
 from tasks.structures.frames import Bool, Float, Int
 from tasks.structures.predictions import Cause, Predictions
 from tasks.structures.units import Unit, unit_size
@@ -160,6 +161,12 @@ class EnergyDifferences(AsksEachStructure):
         ),
         baseline=KindBaseline("Answers zero", "A trivial model that answers zero to everything."),
     )
+
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """The quantities that have no metric of their own."""
+        quantities = np.array([row.quantity for row in dataset.table.differences])
+        fault = build_fault(lambda: prefixes(quantities, "differences")) if len(quantities) else ""
+        return [fault] if fault else []
 
     def measure(
         self,

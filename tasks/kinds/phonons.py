@@ -34,6 +34,7 @@ import numpy as np
 from ase import Atoms
 from pydantic import PositiveFloat
 
+from tasks.datasets.card import Crystal
 from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
@@ -55,6 +56,14 @@ from tasks.simulation.displaced_supercells import (
 )
 from tasks.simulation.lockstep_batches import Job, run_concurrently
 from tasks.simulation.relaxation import Relaxation, relaxed
+from tasks.simulation.trial_builds import (
+    build_fault,
+    built_with_symmetry,
+    cell_fault,
+    handedness_fault,
+    size_fault,
+    symmetry_fault,
+)
 from tasks.simulation.vibrations import (
     THZ_IN_K,
     PhonopyPanicked,
@@ -158,6 +167,19 @@ class Phonons(CrystalKind):
         done = run_concurrently(jobs, log, log.watch, "crystals")
         return Observation(supercell_arrays(frames, done), {"phonopy": str(phonopy.__version__)})
 
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """The crystals without supercells, or with bands of another primitive cell."""
+        if "supercell" not in dataset.conditions:
+            return []
+        rows, (supercell, primitive) = dataset.table.crystals, matrices(dataset.structures)
+        sizes = supercell_sizes(dataset.frames, supercell)[[row.structure for row in rows]]
+        faults = []
+        for row, with_symmetry in zip(rows, built_with_symmetry(sizes), strict=True):
+            atoms = dataset.frames.atoms(row.structure)
+            fault = _build_fault(row, atoms, supercell[row.structure], primitive[row.structure], with_symmetry)
+            faults += [f"crystals: {row.id}: {fault}"] if fault else []
+        return faults
+
     def work(self, structures: Structures, parameters: PhononsParameters) -> Work:
         """The usual steps of a relaxation, the supercell, and two displaced ones an atom of the primitive cell."""
         frames, (supercell, primitive) = structures.frames, matrices(structures)
@@ -258,6 +280,24 @@ class Phonons(CrystalKind):
                 # Its sums mean nothing, its frequencies do.
                 predicted[index, len(PROPERTIES) :] = property_values(quantities, properties[len(PROPERTIES) :])
         return CrystalValues(cause, predicted, np.zeros_like(predicted))
+
+
+def _build_fault(row: Crystal, atoms: Atoms, supercell: Int, primitive: Float, with_symmetry: bool) -> str:
+    """A line about what a crystal is built from; empty if it is sound."""
+    fault = handedness_fault("supercell", supercell) or handedness_fault("primitive", primitive)
+    fault = fault or size_fault("supercell", round(len(atoms) * float(np.linalg.det(supercell))))
+    if fault or (fault := cell_fault(atoms) or symmetry_fault(atoms)):
+        return fault
+
+    def build() -> None:
+        phonon = crystal(atoms, supercell, primitive, with_symmetry=with_symmetry)
+        n_bands = 3 * len(phonon.primitive)
+        for bands in row.bands.values():
+            n = len(bands.frequencies[0])
+            if n != n_bands:
+                raise ValueError(f"bands: has {n} frequencies at a wave vector, and the primitive cell {n_bands}")
+
+    return build_fault(build)
 
 
 def _band_average(columns: Mapping[str, Float]) -> Average:

@@ -40,7 +40,8 @@ from tasks.metrics.profiles import Profile, ProfileCurve
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.answer_log import LoggedAnswers
 from tasks.simulation.lockstep_batches import Done
-from tasks.simulation.reaction_path import BandSettings, Ends, ReactionPath, reaction_paths
+from tasks.simulation.reaction_path import BandSettings, Ends, ReactionPath, first_band, reaction_paths
+from tasks.simulation.trial_builds import build_fault
 from tasks.structures.frames import Bool, Float, Frames
 from tasks.structures.predictions import Cause
 from tasks.structures.units import Unit, unit_size
@@ -125,6 +126,20 @@ class ReactionPaths:
         except ValueError as error:
             raise ValueError(f"{structures.name}: {error}") from None
         return Observation(band_arrays(reactions, done, parameters.band.n_images))
+
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """The paths without a first band. It is interpolated along straight lines, which is quick."""
+        settings = BandSettings(interpolation="linear")
+        by_path = path_structures(dataset.structures) if dataset.table.paths else ()
+        faults = []
+        for row in dataset.table.paths:
+
+            def build(path: int = row.path) -> object:
+                return first_band(ends_of(dataset.frames, by_path[path]), settings)
+
+            fault = build_fault(build)
+            faults += [f"paths: {row.id}: {fault}"] if fault else []
+        return faults
 
     def work(self, structures: Structures, parameters: ReactionPathsParameters) -> Work:
         """The usual steps of both ends, and of all images between them."""

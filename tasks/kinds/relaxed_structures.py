@@ -40,6 +40,7 @@ from pydantic import NonNegativeFloat, model_validator
 
 from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
+from tasks.datasets.geometries import Geometries
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.kinds.difference_statistics import Statistic
 from tasks.kinds.relaxed_geometries import (
@@ -47,6 +48,7 @@ from tasks.kinds.relaxed_geometries import (
     Comparison,
     Extent,
     Matching,
+    ReferenceGeometries,
     end_arrays,
     fixed_atoms,
     free_cells,
@@ -78,6 +80,7 @@ from tasks.model.calculator import BatchCalculator
 from tasks.observing.answer_log import LoggedAnswers
 from tasks.simulation.lockstep_batches import Done, Job, run_concurrently
 from tasks.simulation.relaxation import Freedom, LastIterate, Relaxation, last_iterate
+from tasks.simulation.trial_builds import build_fault, cell_fault
 from tasks.structures.frames import Bool, Frames
 from tasks.structures.predictions import Cause, Property
 from tasks.structures.units import Unit
@@ -198,6 +201,23 @@ class RelaxedStructures:
         for i, done in zip(asked, run_concurrently(jobs, log, log.watch, "relaxations"), strict=True):
             ends[i] = done
         return Observation(end_arrays(frames, ends))
+
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """The structures with reference geometries that cannot be relaxed, or compared with them."""
+        if not dataset.geometries:
+            return []
+        free, ids = free_cells(dataset.structures), dataset.table.id
+        cells = [(ids[i], cell_fault(dataset.frames.atoms(i))) for i in np.flatnonzero(free).tolist()]
+        faults = [f"structures: {id}: {fault}" for id, fault in cells if fault]
+        for name, geometries in dataset.geometries.items():
+
+            def build(known: Geometries = geometries) -> object:
+                references = ReferenceGeometries(dataset.structures, known, Comparison("periodicity"))
+                return references.distances(dataset.frames.positions, dataset.frames.cell, known.known)
+
+            fault = "" if faults else build_fault(build)
+            faults += [f"references: {name}: {fault}"] if fault else []
+        return faults
 
     def work(self, structures: Structures, parameters: RelaxedStructuresParameters) -> Work:
         """Each structure as often as a relaxation usually asks about it (`USUAL_STEPS`)."""

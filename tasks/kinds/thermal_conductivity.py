@@ -63,6 +63,14 @@ from tasks.simulation.heat_transport import (
 from tasks.simulation.lockstep_batches import Job, run_concurrently
 from tasks.simulation.relaxation import Freedom, Relaxation, last_iterate, require_periodic
 from tasks.simulation.symmetry import space_group, symmetry
+from tasks.simulation.trial_builds import (
+    build_fault,
+    built_with_symmetry,
+    cell_fault,
+    handedness_fault,
+    size_fault,
+    symmetry_fault,
+)
 from tasks.simulation.vibrations import PhonopyPanicked
 from tasks.structures.frames import Int
 from tasks.structures.predictions import Cause
@@ -71,6 +79,8 @@ from tasks.structures.predictions import Cause
 # the number of rotations alone would leave of two displacements of each coordinate (rock salt 3.0, wurtzite 2.9).
 USUAL_STEPS = 60
 USUAL_REDUNDANCY = 2.8
+# The conditions with the supercells, by order.
+SUPERCELLS = ("supercell", "third_order_supercell")
 
 
 class ThermalConductivityParameters(Parameters):
@@ -154,6 +164,20 @@ class ThermalConductivity:
         notes = {"phono3py": str(phono3py.__version__)}
         return Observation({**force_arrays(frames, answered), "failure": failure}, notes)
 
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """The crystals without supercells. Without phono3py they are not known."""
+        rows = dataset.table.conductivities
+        if not rows or build_fault(require_phono3py):
+            return []
+        matrices = matrices_of(dataset.structures)
+        sizes = sum(supercell_sizes(dataset.frames, dataset.structures.condition(name)) for name in SUPERCELLS)
+        chosen = np.asarray(sizes)[[row.structure for row in rows]]
+        faults = []
+        for row, with_symmetry in zip(rows, built_with_symmetry(chosen), strict=True):
+            fault = _build_fault(dataset.frames.atoms(row.structure), matrices[row.structure], with_symmetry)
+            faults += [f"conductivities: {row.id}: {fault}"] if fault else []
+        return faults
+
     def work(self, structures: Structures, parameters: ThermalConductivityParameters) -> Work:
         """The usual steps of each stage, one supercell an atom of the primitive cell, and the pairs of third order."""
         frames, matrices = structures.frames, matrices_of(structures)
@@ -189,7 +213,7 @@ class ThermalConductivity:
         frames, matrices = dataset.frames, matrices_of(dataset.structures)
         sizes = {
             order: supercell_sizes(frames, dataset.structures.condition(name))
-            for order, name in zip(ORDERS, ("supercell", "third_order_supercell"), strict=True)
+            for order, name in zip(ORDERS, SUPERCELLS, strict=True)
         }
         answered = read_forces(observation, frames, sizes)
         ends = {
@@ -205,13 +229,27 @@ class ThermalConductivity:
         return contributions_to(metrics, mean_errors(items.columns))
 
 
+def _build_fault(atoms: Atoms, matrices: SupercellMatrices, with_symmetry: bool) -> str:
+    """A line about what a crystal is built from; empty if it is sound."""
+    named = (*zip(SUPERCELLS, matrices[:2], strict=True), ("primitive", matrices.primitive))
+    faults = [fault for name, matrix in named if (fault := handedness_fault(name, matrix))]
+    if matrices.mesh.min() < 1:
+        faults.append(f"q_mesh: has {matrices.mesh.min()} wave vectors in one direction: state at least 1")
+    sizes = [round(len(atoms) * float(np.linalg.det(matrix))) for matrix in matrices[:2]]
+    faults += [fault for name, size in zip(SUPERCELLS, sizes, strict=True) if (fault := size_fault(name, size))]
+    if faults:
+        return faults[0]
+    fault = cell_fault(atoms) or symmetry_fault(atoms)
+    return fault or build_fault(lambda: phono3py_crystal(atoms, matrices, with_symmetry=with_symmetry))
+
+
 def matrices_of(structures: Structures) -> list[SupercellMatrices]:
     """The supercells, the primitive cell and the mesh of each structure.
 
     Raises:
         ValueError: the data set lacks one of these conditions.
     """
-    names = ("supercell", "third_order_supercell", "primitive", "q_mesh")
+    names = (*SUPERCELLS, "primitive", "q_mesh")
     return [SupercellMatrices(*row) for row in zip(*(structures.condition(name) for name in names), strict=True)]
 
 

@@ -74,8 +74,11 @@ def require_phono3py() -> None:
         raise ValueError(f"thermal conductivity needs phono3py, which is not installed: {install}") from None
 
 
-def phono3py_crystal(atoms: Atoms, matrices: SupercellMatrices) -> Phono3py:
+def phono3py_crystal(atoms: Atoms, matrices: SupercellMatrices, *, with_symmetry: bool = True) -> Phono3py:
     """`atoms` with its supercells; masses are the elements' standard ones.
+
+    Args:
+        with_symmetry: False: without the symmetry, whose search takes nearly all of the time, and without the mesh.
 
     Raises:
         ValueError: the matrices do not fit the structure, or atoms lie on each other.
@@ -92,8 +95,10 @@ def phono3py_crystal(atoms: Atoms, matrices: SupercellMatrices) -> Phono3py:
                 phonon_supercell_matrix=matrices.second,
                 primitive_matrix=matrices.primitive,
                 symprec=SYMPREC,
+                is_symmetry=with_symmetry,
             )
-            crystal.mesh_numbers = matrices.mesh
+            if with_symmetry:
+                crystal.mesh_numbers = matrices.mesh
     except (RuntimeError, ValueError, SpglibError) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"supercells and primitive: do not fit the structure: {reason}") from None

@@ -115,6 +115,16 @@ def reaction_path(ends: Ends, model: BatchCalculator, settings: BandSettings) ->
     return ReactionPath(np.array([image.positions for image in images]), energies, converged, residual, steps)
 
 
+def first_band(ends: Ends, settings: BandSettings) -> list[Atoms]:
+    """The images of the first band between ends that are not relaxed.
+
+    Raises:
+        ValueError: as of `reaction_path`.
+    """
+    _check(ends)
+    return _first_band(ends.start, ends.end, ends.middle, settings)
+
+
 def reaction_paths(
     reactions: Sequence[Ends], model: BatchCalculator, settings: BandSettings, watch: Watch
 ) -> list[Done[ReactionPath]]:

@@ -111,10 +111,11 @@ def phonopy_panics() -> Iterator[None]:
         raise PhonopyPanicked(str(error).partition("\n")[0]) from None
 
 
-def crystal(atoms: Atoms | PhonopyAtoms, supercell: Int, primitive: Float) -> Phonopy:
+def crystal(atoms: Atoms | PhonopyAtoms, supercell: Int, primitive: Float, *, with_symmetry: bool = True) -> Phonopy:
     """`atoms` with supercell and primitive cell, ready to be displaced; masses are the elements' standard ones.
 
     Args:
+        with_symmetry: False: without the symmetry, whose search takes nearly all of the time.
         supercell: (3, 3), its columns are the supercell's vectors in those of the cell (phonopy's convention).
         primitive: (3, 3), its columns are the primitive vectors in those of the cell.
 
@@ -132,7 +133,7 @@ def crystal(atoms: Atoms | PhonopyAtoms, supercell: Int, primitive: Float) -> Ph
     )
     try:
         with phonopy_panics():
-            return Phonopy(cell, supercell_matrix=supercell, primitive_matrix=primitive)
+            return Phonopy(cell, supercell_matrix=supercell, primitive_matrix=primitive, is_symmetry=with_symmetry)
     except (RuntimeError, ValueError, SpglibError) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"supercell and primitive: do not fit the structure: {reason}") from None

@@ -21,13 +21,14 @@ from judge.cli.output import lines_aside, print_json
 from judge.config import UsageError, load_settings
 from judge.data.dataset_names import dataset_names
 from judge.data.import_options import ImportOptions
-from judge.data.importing import RMD17, prepare_import
+from judge.data.importing import RMD17, TABLES, prepare_import
 from judge.data.reference_comparison import few_frames, verify_against
 from sandbox.driver import DriverName
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
 from tasks.datasets.card import dataset_faults
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card
+from tasks.importing.checks.buildable import check_buildable
 from tasks.importing.import_summary import summarise
 from tasks.importing.mlipaudit.content import RunMode
 from tasks.suites.names import did_you_mean, known_name
@@ -60,6 +61,8 @@ def run_import(
         with Reporter(table_console(stderr=True)) as reporter:
             with reporter.unit(f"reading {path.name}") as report:
                 imported = read(report)
+                table = path / TABLES.get(format, "")
+                check_buildable(imported.dataset, table if table.is_file() else path)
             with reporter.unit("checking distances") as report, dataset_faults(path):
                 summary = summarise(imported.dataset, report)
         summary = summary._replace(doubtful=(*summary.doubtful, *imported.doubts))
@@ -126,6 +129,7 @@ def _checked(folder: Path) -> Dataset | None:
     """The data set in `folder`; None if it is broken. Prints which."""
     try:
         dataset = load_dataset(folder)
+        check_buildable(dataset, folder)
     except DatasetError as error:
         print(f"NOT  {error}")
         return None

@@ -13,6 +13,7 @@ from judge.config import load_settings
 from judge.data.import_options import LAYOUTS, ImportOptions
 from tasks.datasets.card import dataset_faults
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, save_dataset
+from tasks.importing.checks.buildable import check_buildable
 from tasks.importing.import_summary import summarise
 from tasks.importing.imported_benchmark import ImportedBenchmark
 from tasks.importing.ml_peg.import_layout import import_ml_peg
@@ -69,9 +70,13 @@ def import_layout(
 
 def _written(benchmark: ImportedBenchmark, dataset: Dataset, data: Path, folder: Path, trust_ranges: bool) -> list[str]:
     """Writes one data set, unless it is there with the same content. The faults, a line each."""
-    name = dataset.card.full_name
-    with dataset_faults(f"{folder}: {benchmark.name}"):
-        summary = summarise(dataset)
+    name, place = dataset.card.full_name, f"{folder}: {benchmark.name}"
+    try:
+        with dataset_faults(place):
+            check_buildable(dataset, place)
+            summary = summarise(dataset)
+    except DatasetError as error:
+        return [str(error)]
     items = f", {summary.n_items} items" if summary.n_items else ""
     note = f" ({benchmark.note})" if benchmark.note else ""
     print(f"{name}: {summary.n_structures} structures{items}{note}")

@@ -22,6 +22,7 @@ _ATOMIC_NUMBER = re.compile(r"[1-9][0-9]{0,2}")
 _LABEL = re.compile(r"([A-Z][a-z]?)[^a-z].*")
 _SPECIES, _NUMBERS = ("species", "symbols"), ("Z", "numbers")
 _MAX_VECTORS = 3
+_MANY_COLUMNS = re.compile(r":[SILRsilr]:(\d{4,18})\b")
 
 
 class TextFrame(NamedTuple):
@@ -67,6 +68,7 @@ def text_frames(file: TextIO, path: Path, n_bytes: int | None) -> Iterator[TextF
                 f"{where}: cannot be read: states {n_atoms} atoms, and the file ends after {len(rows)} of them: "
                 "correct the number, or fetch the file again"
             )
+        _check_columns(comment, rows, where)
         vectors = list[str]()
         while (header := file.readline()).lstrip().startswith("VEC") and len(vectors) < _MAX_VECTORS:
             vectors.append(header)
@@ -77,6 +79,16 @@ def text_frames(file: TextIO, path: Path, n_bytes: int | None) -> Iterator[TextF
             f"{path}: frame {n}: begins with a blank line: remove the blank lines between frames, or the text after "
             "the last frame"
         )
+
+
+def _check_columns(comment: str, rows: list[str], where: str) -> None:
+    """No property has more columns than its lines have characters: ASE would make a type for each of a million."""
+    for columns in _MANY_COLUMNS.findall(comment):
+        if int(columns) > max(map(len, rows)):
+            raise DatasetError(
+                f"{where}: Properties: states {columns} columns of one property, and no line has as many: correct the "
+                "comment line"
+            )
 
 
 def _n_atoms(header: str, where: str) -> int:
