@@ -139,6 +139,11 @@ def frame_for_ase(frame: TextFrame, fields: FrameFields, where: str) -> FrameFor
     stated = comment_fields(frame.comment) if not frame.vectors else []
     properties = next((f.value for f in reversed(stated) if f.key == "Properties"), DEFAULT_PROPERTIES)
     columns = _columns(properties)
+    n_columns, n_words = sum(int(width) for _, _, width in columns), len(frame.rows[0].split())
+    if n_columns > n_words:  # ASE would make each of them first, also 10^11
+        raise DatasetError(
+            f"{where}: Properties: states {n_columns} columns, and the line of atom 0 has {n_words}: correct it"
+        )
     keys = {field.key: _key_for_ase(field.key, fields) for field in stated}
     rows = _with_symbols(frame.rows, columns, where)
     read_as = [_column_for_ase(column, fields) for column in columns]

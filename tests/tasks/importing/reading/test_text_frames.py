@@ -45,6 +45,16 @@ def test_a_header_of_more_atoms_than_the_file_can_have_ends_at_once(n: int, name
     assert line.startswith(f"frame 1: cannot be read: states {n} atoms, ")
 
 
+def test_more_columns_than_a_line_has_are_named(tmp_path: Path) -> None:
+    """ASE makes 10^11 columns before it reads the first line."""
+    path = tmp_path / "wide.xyz"
+    line = line_of(path, f"{xyz()}1\nProperties=species:S:1:pos:R:{10**11}\nH 0 0 0\n")
+    assert line.startswith("frame 1: Properties: states 100000000001 columns, and the line of atom 0 has 4: correct it")
+    assert line_of(path, xyz(more=":forces:R:3")).startswith(
+        "frame 0: Properties: states 7 columns, and the line of at"
+    )
+
+
 def test_frames_without_their_lines_are_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.xyz"
     assert line_of(path, xyz() + "2\n\nH 0 0 0\n").startswith(
