@@ -70,10 +70,10 @@ def import_layout(
 
 def _written(benchmark: ImportedBenchmark, dataset: Dataset, data: Path, folder: Path, trust_ranges: bool) -> list[str]:
     """Writes one data set, unless it is there with the same content. The faults, a line each."""
-    name, place = dataset.card.full_name, f"{folder}: {benchmark.name}"
+    name, where = dataset.card.full_name, f"{folder}: {benchmark.name}"
     try:
-        with dataset_faults(place):
-            check_buildable(dataset, place)
+        check_buildable(dataset, where)
+        with dataset_faults(where):
             summary = summarise(dataset)
     except DatasetError as error:
         return [str(error)]
