@@ -29,7 +29,16 @@ from tasks.kinds.conductivity_items import measured_errors
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.property_errors import property_measurement, references
 from tasks.physicality.kind import PhysicalityParameters
-from tasks.physicality.measures import DIATOMICS, METRICS, ProbeItem, as_items, diatomic_rows, metrics
+from tasks.physicality.measures import (
+    DIATOMICS,
+    METRICS,
+    STRAIN,
+    STRESS_GROUPS,
+    ProbeItem,
+    as_items,
+    diatomic_rows,
+    metrics,
+)
 from tasks.simulation.diatomics import distances
 from tasks.simulation.heat_transport import ModeConductivity
 from tasks.structures.frames import Float, Frames
@@ -37,6 +46,7 @@ from tasks.structures.predictions import Cause
 
 FAILURES = (Cause.ERROR, Cause.NON_FINITE, Cause.UNSUPPORTED, Cause.OUT_OF_MEMORY)
 READY = ("elasticity", "phonons", "physicality", "thermal_conductivity")
+OF_CRYSTALS = {STRAIN, *STRESS_GROUPS.values()}  # groups of items of physicality
 
 
 @dataclass(frozen=True)
@@ -122,8 +132,9 @@ class _Ready:
 def _laws(observation: Observation, dataset: Dataset, parameters: PhysicalityParameters) -> Items:
     """The items of physicality: of each structure and probe, and of each pair."""
     probes: dict[str, list[tuple[str, float]]] = {}
+    left_out = {DIATOMICS} if dataset.frames.periodic.all() else {DIATOMICS, *OF_CRYSTALS}
     for measure in METRICS.values():
-        if measure.group != DIATOMICS and (measure.group != "strain" or dataset.frames.periodic.all()):
+        if measure.group not in left_out:
             probes.setdefault(measure.group, []).append((measure.column, measure.cost))
     n = len(dataset.frames)
     cause, size = observation.causes(n), observation.array("size", (len(probes), n))
@@ -160,7 +171,7 @@ def _physicality(case: ModelCase) -> Observation:
     parameters, n = case.unit.parameters, len(case.dataset.frames)
     assert isinstance(parameters, PhysicalityParameters)
     groups = {measure.group for measure in METRICS.values()} - {DIATOMICS}
-    kept = len(groups) - (not case.dataset.frames.periodic.all())
+    kept = len(groups if case.dataset.frames.periodic.all() else groups - OF_CRYSTALS)
     size = 10 ** case.rng.normal(-5 + 3 * case.error, 0.7, (kept, n))
     k, m = len(parameters.diatomics), parameters.n_distances
     distance = np.stack([distances(symbol, m) for symbol in parameters.diatomics])

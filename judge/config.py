@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -33,6 +34,7 @@ class UsageError(ValueError):
     """A command cannot be run with these arguments; one line with the reason and the remedy."""
 
 
+_GUEST_VERSION = re.compile(r"^[0-9a-f]{16}\Z")
 DEFAULT_DAYS = 30.0  # of `judge gc --days`
 CENTURY_DAYS = 36_500.0  # a longer time leads beyond the first or the last date
 
@@ -137,6 +139,8 @@ class JudgeSettings(Settings):
             workers can observe at once; 0: none is.
         engine_wait_s: how long to wait for a container engine that stops answering during a run.
         min_free_bytes: on each disk that is written to; with less space, nothing is started.
+        equal_guests: lists of versions of the guest that give the same answers: what one of a list has observed is not
+            asked again with another.
         log: file that every event is appended to, as a line of JSON.
         key_file: the private key that signs results and manifests.
         trusted_keys: public keys, besides that of `key_file`, whose signatures count.
@@ -178,6 +182,7 @@ class JudgeSettings(Settings):
     shard_structures: int = Field(20_000, ge=0)
     engine_wait_s: float = Field(60.0, ge=0)
     min_free_bytes: int = Field(1024**3, ge=0)
+    equal_guests: tuple[tuple[str, ...], ...] = ()
     log: Path = Path("var/log/judge.jsonl")
     key_file: Path = Field(default_factory=default_key_file)
     trusted_keys: tuple[str, ...] = ()
@@ -230,6 +235,24 @@ class JudgeSettings(Settings):
         if not value >= least:
             raise ValueError(f"must be at least {least:g}, three times beat_s, not {value:g}")
         return value
+
+    @field_validator("equal_guests", mode="before")
+    @classmethod
+    def _one_list(cls, value: Any) -> Any:
+        """One list of versions is a list of one list."""
+        flat = isinstance(value, list) and value and all(isinstance(version, str) for version in value)
+        return [value] if flat else value
+
+    @field_validator("equal_guests")
+    @classmethod
+    def _are_versions(cls, groups: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        for group in groups:
+            for version in group:
+                if not _GUEST_VERSION.match(version):
+                    raise ValueError(f"{version!r:.60} is no version of a guest: 16 digits 0-9 and a-f (judge doctor)")
+            if len(set(group)) < 2:
+                raise ValueError(f"{', '.join(group) or 'an empty list'}: name at least two versions that are equal")
+        return groups
 
     @field_validator("data", "site_dir", "run_dir", "log", "key_file", "registry_config", "source_cache")
     @classmethod

@@ -14,6 +14,17 @@ from importlib import resources
 
 MAIN = "from lambench_guest.start import begin, end\nend(begin('{module}'))\n"
 
+# The modules of tasks.model that run in the guest.
+LOOP = (
+    "ase_loop",
+    "batch_limits",
+    "calculator_caches",
+    "call_costs",
+    "failures",
+    "further_outputs",
+    "states",
+)
+
 
 @cache
 def guest_archive() -> bytes:
@@ -21,8 +32,9 @@ def guest_archive() -> bytes:
 
     The loop over a calculator is `tasks.model.ase_loop`: containers and the in-process calculator run the same code.
     """
-    loop = resources.files("tasks.model").joinpath("ase_loop.py").read_bytes()
-    return _archive("serve", ("start", "tracebacks", "wire", "parameters", "serve"), {"ase_loop": loop})
+    model = resources.files("tasks.model")
+    loop = {name: model.joinpath(f"{name}.py").read_bytes() for name in LOOP}
+    return _archive("serve", ("start", "tracebacks", "wire", "parameters", "serve"), loop)
 
 
 @cache

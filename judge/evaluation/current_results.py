@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from judge.data.datasets import is_there
 from judge.data.testset import read_testset
+from judge.evaluation.equal_guests import units_with_answers
 from judge.evaluation.plan import Circumstances, Step, depends_on_hardware, make_plan
 from judge.evaluation.work_plan import make_units
 from judge.records.attempts import read_histories
@@ -39,13 +40,21 @@ def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = 
     testsets = {task.dataset: read_testset(data, task.dataset) for task in tasks}
     submissions = read_submissions(store)
     histories = read_histories(store, [submission.id for submission in submissions])
-    common = Circumstances(guest_version(), limits, hardware_class(limits.cpus, None), secret=known_secret(store))
+    common = Circumstances(
+        guest_version(),
+        limits,
+        hardware_class(limits.cpus, None),
+        secret=known_secret(store),
+        equal_guests=workspace.settings.equal_guests,
+    )
     if rounds is None:
         rounds = rounds_that_count(read_all_decisions(store, [s.id for s in submissions], workspace.trusted))
-    units = make_units(submissions, tasks, testsets, common, rounds)
+    units = units_with_answers(make_units(submissions, tasks, testsets, common, rounds), common, histories)
     by_hardware = [task for task in tasks if depends_on_hardware(KINDS[task.kind])]
-    for other in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {common.hardware}):
-        units += make_units(submissions, by_hardware, testsets, replace(common, hardware=other), rounds)
+    for hardware in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {common.hardware}):
+        other = replace(common, hardware=hardware)
+        of_hardware = make_units(submissions, by_hardware, testsets, other, rounds)
+        units += units_with_answers(of_hardware, other, histories)
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(
         result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))

@@ -48,6 +48,7 @@ class Circumstances:
             0: no task is cut.
         secret: of the store.
         training_guest: version of the guest of trainings; empty for the present one.
+        equal_guests: groups of versions that the maintainer declares equal.
     """
 
     guest: str
@@ -56,6 +57,7 @@ class Circumstances:
     shard_structures: int = 0
     secret: bytes = field(default=b"", repr=False)
     training_guest: str = ""
+    equal_guests: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from judge.config import JudgeSettings, UsageError
 from judge.data.datasets import Prepared, own_datasets, prepare
+from judge.evaluation.equal_guests import check_equal_guests
 from judge.evaluation.estimate import HOUR_S
 from judge.evaluation.plan import Circumstances
 from judge.records.decisions import Rounds, read_all_decisions, removed_lines, rounds_that_count
@@ -111,13 +112,15 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
         UsageError: an unknown submission, task or data set; a submission that this driver may not run; a data set that
             does not fit its task; a suite that was changed and has the same version.
         SuiteError, DatasetError: one line that names file and field.
+        StoreError: a record cannot be read.
         JudgeFault: a GPU is missing, or the store fails.
     """
     settings, store = workspace.settings, workspace.store
     driver: DriverName = request.driver or settings.driver
     suite = load_unchanged(store, request.suite or settings.suite)
     tasks = choose_tasks(suite, request.tasks)
-    chosen = choose_submissions(read_submissions(store), request.ids)
+    known = read_submissions(store)
+    chosen = choose_submissions(known, request.ids)
     decisions_by_id = read_all_decisions(store, [submission.id for submission in chosen], workspace.trusted)
     judged = [submission for submission in chosen if not decisions_by_id[submission.id].removal]
     submissions, skipped = split_by_driver(judged, driver, settings.allow_process or request.driver == "process")
@@ -126,6 +129,8 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
         raise UsageError(skipped[0])
     for line in skipped:
         reporter.say(f"- {line}")
+    cache = open_cache(settings, store)
+    check_equal_guests(settings, cache, known)
     gpus = require_gpus(list(request.gpus))
     if not submissions:  # then nobody needs the data sets that the judge builds
         tasks = [task for task in tasks if task.dataset not in own_datasets()]
@@ -133,7 +138,7 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
     return Scope(
         suite=suite,
         store=store,
-        cache=open_cache(settings, store),
+        cache=cache,
         driver=driver,
         gpus=gpus,
         submissions=submissions,
@@ -151,7 +156,14 @@ def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu], secret: bytes) -
         secret: of the store.
     """
     hardware = hardware_class(settings.limits.cpus, gpus[0].name if gpus else None)
-    return Circumstances(guest_version(), settings.limits, hardware, settings.shard_structures, secret)
+    return Circumstances(
+        guest_version(),
+        settings.limits,
+        hardware,
+        settings.shard_structures,
+        secret,
+        equal_guests=settings.equal_guests,
+    )
 
 
 def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:

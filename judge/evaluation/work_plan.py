@@ -10,13 +10,14 @@ from pathlib import Path
 from judge.config import UsageError
 from judge.data.datasets import check_kind, is_there
 from judge.data.testset import TestSet, read_testset
+from judge.evaluation.equal_guests import units_with_answers
 from judge.evaluation.estimate import Cost, cost_of, speed_of, training_cost
 from judge.evaluation.judged_answers import answers_with_forces, is_timed, with_labelled
 from judge.evaluation.plan import Circumstances, Planned, Step, TaskUnits, Unit, make_plan
 from judge.evaluation.request import Request, Scope, scope_of
 from judge.gc_pause import long_lived
+from judge.records.attempts import History
 from judge.records.decisions import FIRST_ROUNDS, Rounds, SubmissionTask
-from judge.records.record_cache import SubmissionFacts
 from judge.workspace import Workspace
 from sandbox.driver import DriverName
 from sandbox.drivers.gpu import Gpu
@@ -94,7 +95,10 @@ def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
         if request.rounds is not None:
             units = [unit for unit in units if task_of(unit) in request.rounds]
         facts = scope.cache.facts(dict.fromkeys(unit.submission.id for unit in units))
-        plan = _compared(data, scope, _plan_from_facts(facts.values(), units, request.retry_held))
+        histories = {prefix: history for each in facts.values() for prefix, history in each.histories.items()}
+        units = units_with_answers(units, scope.common, histories)
+        results = {result.key for each in facts.values() for result in each.results}
+        plan = _compared(data, scope, _plan_with_parts(units, histories, results, request.retry_held), histories)
     works = read_works(data, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
     return WorkPlan(
@@ -102,7 +106,7 @@ def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
     )
 
 
-def _compared(data: Path, scope: Scope, plan: list[Planned]) -> list[Planned]:
+def _compared(data: Path, scope: Scope, plan: list[Planned], histories: Mapping[str, History]) -> list[Planned]:
     """`plan`, in which each timing knows the units with which it is compared: also those that are not planned now."""
     timed = {planned.unit.submission.id: planned.unit for planned in plan if is_timed(planned)}
     tasks = [task for task in scope.suite.tasks if answers_with_forces(task) and is_there(data, task.dataset)]
@@ -113,6 +117,7 @@ def _compared(data: Path, scope: Scope, plan: list[Planned]) -> list[Planned]:
     public_since = {name: read_card(data / name).public_since for name in datasets}
     submissions = [unit.submission for unit in timed.values()]
     units = make_units(submissions, tasks, testsets, scope.common, scope.rounds)
+    units = units_with_answers(units, scope.common, histories)
     return with_labelled(plan, units, public_since, utc_now().date())
 
 
@@ -139,9 +144,15 @@ def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here
     return works
 
 
-def _plan_from_facts(facts: Collection[SubmissionFacts], units: Sequence[Unit], retry_held: bool) -> list[Planned]:
-    """The next step of each of `units`, after those of its parts, from the facts of all their submissions."""
-    histories = {prefix: history for each in facts for prefix, history in each.histories.items()}
+def _plan_with_parts(
+    units: Sequence[Unit], histories: Mapping[str, History], results: Collection[str], retry_held: bool
+) -> list[Planned]:
+    """The next step of each of `units`, after those of its parts.
+
+    Args:
+        histories: of all their submissions, by the units' prefixes.
+        results: keys of all results of their submissions.
+    """
 
     def parts(unit: Unit) -> Sequence[Unit]:
         """Without shards of a unit that has an end: it may have been observed whole."""
@@ -149,7 +160,7 @@ def _plan_from_facts(facts: Collection[SubmissionFacts], units: Sequence[Unit], 
         return () if unit.is_cut and known is not None and known.end else unit.parts
 
     with_parts = [each for unit in units for each in (*parts(unit), unit)]
-    return make_plan(with_parts, histories, {r.key for each in facts for r in each.results}.__contains__, retry_held)
+    return make_plan(with_parts, histories, results.__contains__, retry_held)
 
 
 def make_units(

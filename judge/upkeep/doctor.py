@@ -13,6 +13,7 @@ from rich.console import Console
 
 from judge.config import ConfigError, JudgeSettings, UsageError
 from judge.data.datasets import build_quickstart, check_domain, check_kind, is_there, own_datasets
+from judge.evaluation.equal_guests import describe_guests
 from judge.evaluation.evaluate import disks
 from judge.images.credentials import login_for
 from judge.images.disk_space import free_bytes, require_room
@@ -20,6 +21,8 @@ from judge.images.mirror import open_mirror
 from judge.publishing.destination import open_site
 from judge.records.hardware import cpu_name
 from judge.records.manifest import FILE
+from judge.records.record_cache import open_cache
+from judge.records.results import read_submissions
 from judge.records.signing import SigningKey, safe_key_file, trusted_keys
 from judge.records.suite_record import load_unchanged
 from judge.upkeep.bucket_checks import (
@@ -81,7 +84,7 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
     if "://" in settings.publish_to:
         checks += [("site", lambda: _site(workspace))]
     checks += [("folders", lambda: _folders(settings)), ("data", lambda: _data(settings))]
-    checks += [("suite", lambda: _suite(workspace))]
+    checks += [("suite", lambda: _suite(workspace)), ("guest", lambda: _guest_versions(workspace))]
     for name, check in checks:
         yield _run_check(name, check)
     yield _run_check("guest, as a process", lambda: _guest("process", settings))
@@ -218,6 +221,11 @@ def _check_tasks(data: Path, suite: Suite, tasks: Sequence[Task]) -> None:
     for task in tasks:
         check_domain(suite, task, read_card(data / task.dataset))
         check_kind(data, suite, task)
+
+
+def _guest_versions(workspace: Workspace) -> Finding:
+    settings, store = workspace.settings, workspace.store
+    return True, describe_guests(settings, open_cache(settings, store), read_submissions(store))
 
 
 def _guest(driver_name: DriverName, settings: JudgeSettings) -> Finding:

@@ -15,9 +15,11 @@ from typing import Any, Dict, Mapping, Tuple
 import ase
 import numpy as np
 
-from .ase_loop import AseLoop, describe
+from .ase_loop import AseLoop
+from .failures import describe
 from .parameters import count_parameters
 from .start import send_failure
+from .states import INPUTS
 from .tracebacks import FirstErrors, print_error
 from .wire import PROTOCOL, Channel, Closed, Header, pack_header, parse_header, read_arrays
 
@@ -87,6 +89,7 @@ def hello(loop: AseLoop, name: str) -> Dict[str, str]:
     counted = {} if n_parameters is None else {"n_parameters": str(n_parameters)}
     return {
         **counted,
+        **further(loop),
         "op": "hello",
         "protocol": PROTOCOL,
         "calculator": "%s (%s)" % (name, type(loop.calculator).__name__),
@@ -97,6 +100,16 @@ def hello(loop: AseLoop, name: str) -> Dict[str, str]:
         "device": device,
         "versions": json.dumps(versions()),
     }
+
+
+def further(loop: AseLoop) -> Dict[str, str]:
+    """What else the judge may send and ask for: arrays of structures, outputs, and the members of a committee."""
+    stated = {"inputs": ",".join(INPUTS), "costs": "true"}
+    if loop.offered:
+        stated["further"] = ",".join(loop.offered)
+    if loop.members:
+        stated["members"] = str(loop.members)
+    return stated
 
 
 def versions() -> Dict[str, str]:
@@ -119,6 +132,7 @@ class Server:
         self._loop = loop
         self._read: Dict[bytes, Header] = {}
         self._packed: Dict[Any, bytes] = {}
+        self._told_asymmetry = 0.0
 
     def serve(self) -> None:
         """Answers until the judge says bye or closes the connection."""
@@ -134,33 +148,40 @@ class Server:
             arrays = read_arrays(message, header)
             op = header.metadata["op"]
             if op == "compute":
-                self._compute(arrays, header.metadata["properties"])
+                self._compute(arrays, header.metadata)
             elif op == "echo":
                 out = [("id", arrays["id"]), ("bytes", arrays["bytes"])]
                 self._channel.send(pack_header(out, {"op": "echo"}), [array for _, array in out])
             else:
                 return
 
-    def _compute(self, arrays: Dict[str, Any], properties: str) -> None:
-        result = self._loop.compute(arrays, properties.split(","))
+    def _compute(self, arrays: Dict[str, Any], metadata: Dict[str, str]) -> None:
+        properties, further, costs = metadata["properties"], metadata.get("further", ""), "costs" in metadata
+        loop = self._loop
+        result = loop.compute(arrays, properties.split(","), further.split(",") if further else (), costs)
         out = [("id", arrays["id"]), ("energy", result.energy)]
         if result.forces is not None:
             out.append(("forces", result.forces))
         if result.stress is not None:
             out.append(("stress", result.stress))
         out.append(("status", result.status))
-        metadata = {"op": "result"}
+        out.extend(result.further.items())
+        if result.costs is not None:
+            out.append(("costs", result.costs.array))
+        stated = {"op": "result"}
         if result.failures:
-            metadata["failures"] = json.dumps([list(f) for f in result.failures])
-        if self._loop.changed:
-            metadata["changed"], self._loop.changed = self._loop.changed, ""
-        if len(metadata) > 1:
-            packed = pack_header(out, metadata)
+            stated["failures"] = json.dumps([list(f) for f in result.failures])
+        if loop.changed:
+            stated["changed"], loop.changed = loop.changed, ""
+        if loop.stress_asymmetry > self._told_asymmetry:
+            stated["stress_asymmetry"], self._told_asymmetry = repr(loop.stress_asymmetry), loop.stress_asymmetry
+        if len(stated) > 1:
+            packed = pack_header(out, stated)
         else:
-            key = (properties, len(arrays["n_atoms"]), len(arrays["numbers"]))
+            key = (properties, further, costs, len(arrays["n_atoms"]), len(arrays["numbers"]))
             packed = self._packed.get(key, b"")
             if not packed:
-                packed = pack_header(out, metadata)
+                packed = pack_header(out, stated)
                 remember(self._packed, key, packed)
         self._channel.send(packed, [array for _, array in out])
 
@@ -183,10 +204,12 @@ def main() -> int:
     """Exit status 0 when the judge left, 3 when the calculator could not be loaded."""
     try:
         calculator, name = load_calculator(os.environ)
-        loop = AseLoop(calculator, int(os.environ.get("LAMBENCH_MAX_ATOMS_PER_BATCH", "0")))
+        most = int(os.environ.get("LAMBENCH_MAX_ATOMS_PER_BATCH", "0"))
+        loop = AseLoop(calculator, most, os.environ.get("LAMBENCH_DOMAIN", ""))
         if "energy" not in loop.properties:
             raise TypeError("implemented_properties has no energy")
         loop.on_error = FirstErrors()
+        loop.errors = (BaseException,)  # whatever the author's code raises, this process goes on
     except BaseException as error:  # whatever the author's code raised at import is what the author must be told
         print_error(error)
         failure = describe(error)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import List, Set, Tuple
+from contextlib import suppress
+from typing import Dict, List, Set, Tuple
 
 from .start import home_notice
 
@@ -15,33 +16,53 @@ MAX_PRINTED = 3
 
 
 def print_error(error: BaseException) -> None:
-    """Prints a traceback without frames of the guest and of the import system, and the middle of a long one."""
+    """Prints a traceback without frames of the guest and of the import system, and the middle of a long one.
+
+    Exceptions that led to others come first, as Python itself prints them.
+    """
+    with suppress(Exception):  # an author's class may raise when it is looked at, and stderr may be closed
+        print("".join(readable_lines(error)) + home_notice(), file=sys.stderr, flush=True)
+
+
+def readable_lines(error: BaseException) -> List[str]:
+    """The lines of a traceback; none if no frame of it is the author's: then the message says it all."""
     told = traceback.TracebackException.from_exception(error)
     folded = fold(told)
-    ours_alone = not told.stack and not isinstance(error, SyntaxError)  # the message states it
-    lines = [] if ours_alone else list(told.format())
-    if lines and folded:
+    if not any(one.stack for one in shown(told)) and not isinstance(error, SyntaxError):
+        return []
+    lines = list(told.format())
+    if folded:
         lines.append("(%d frames of the judge's guest and of Python's import are left out)\n" % folded)
-    print("".join(lines) + home_notice(), file=sys.stderr, flush=True)
+    return lines
 
 
 def fold(told: traceback.TracebackException) -> int:
-    """Takes the frames of the guest out of a traceback and of those that led to it; how many they were."""
-    seen: Set[int] = set()
-    todo: List[traceback.TracebackException] = [told]
+    """Takes the frames of the guest out of a traceback and of those shown with it; how many they were."""
     folded = 0
-    while todo:
-        one = todo.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
+    for one in shown(told):
         kept = [frame for frame in one.stack if not is_ours(frame.filename)]
         folded += len(one.stack) - len(kept)
         if len(kept) > MAX_FRAMES:
             kept[MAX_FRAMES // 2 : -MAX_FRAMES // 2] = []
         one.stack = traceback.StackSummary.from_list(kept)
-        todo += [other for other in (one.__cause__, one.__context__) if other is not None]
     return folded
+
+
+def shown(told: traceback.TracebackException) -> List[traceback.TracebackException]:
+    """A traceback and those that Python prints with it: its cause, or a context that is not suppressed; and so on."""
+    found: Dict[int, traceback.TracebackException] = {}
+    todo: List[traceback.TracebackException] = [told]
+    while todo:
+        one = todo.pop()
+        if id(one) in found:
+            continue
+        found[id(one)] = one
+        if one.__cause__ is not None:
+            todo.append(one.__cause__)
+        elif one.__context__ is not None and not one.__suppress_context__:
+            todo.append(one.__context__)
+        todo += getattr(one, "exceptions", None) or []  # of a group, since Python 3.11
+    return list(found.values())
 
 
 def is_ours(filename: str) -> bool:
@@ -56,6 +77,7 @@ class FirstErrors:
         self._printed: Set[Tuple[str, str, int]] = set()
 
     def __call__(self, error: BaseException) -> None:
+        """Prints `error`, unless its like or enough others were printed."""
         if len(self._printed) >= MAX_PRINTED:
             return
         frames = traceback.extract_tb(error.__traceback__)

@@ -45,6 +45,8 @@ def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine
     labels: Mapping[str, str] = config.get("Labels") or {}
     _check_platform(str(inspection.get("Os", "")), str(inspection.get("Architecture", "")), machine)
     _check_environment(config.get("Env") or [])
+    if _has_zero_byte(config):
+        raise invalid("The image's configuration holds a zero byte: build it again from its Dockerfile.")
     volumes = tuple(sorted(config.get("Volumes") or {}))
     _check_volumes(volumes)
     protocol = _read_protocol(labels)
@@ -119,10 +121,20 @@ def _is_trusted(path: str) -> bool:
     return any(path == trusted or path.startswith((trusted + "/", trusted + "-")) for trusted in _TRUSTED_LIBRARY_PATHS)
 
 
+def _has_zero_byte(value: object) -> bool:
+    """Whether a text anywhere in a JSON value holds a zero byte, which neither the engine nor the kernel takes."""
+    if isinstance(value, Mapping):
+        return any(_has_zero_byte(part) for pair in value.items() for part in pair)
+    if isinstance(value, list):
+        return any(map(_has_zero_byte, value))
+    return isinstance(value, str) and "\0" in value
+
+
 def _check_volumes(volumes: Sequence[str]) -> None:
     for volume in volumes:
         below_tmp = posixpath.normpath(volume) == volume and volume.startswith("/tmp/")
-        if not below_tmp or len(volume) > 255 or len(volumes) > _MAX_VOLUMES:
+        too_long = len(volume.encode(errors="replace")) > _MAX_NAME
+        if not below_tmp or too_long or not volume.isprintable() or len(volumes) > _MAX_VOLUMES:
             raise SubmissionFault(
                 Verdict.POLICY_VIOLATION,
                 f"The image declares the volume {volume[:80]!r}, which would be writable disk outside its limits: "
@@ -153,9 +165,6 @@ def _check_start(config: Mapping[str, Any], protocol: str) -> None:
         raise invalid(
             f"The image's WORKDIR is too long: it may have {_MAX_WORKDIR} bytes, and each name in it {_MAX_NAME}."
         )
-    texts = [folder, *(config.get("Env") or []), *(config.get("Entrypoint") or []), *(config.get("Cmd") or [])]
-    if any("\0" in text for text in texts):
-        raise invalid("The image's configuration holds a zero byte: build it again from its Dockerfile.")
     if protocol and not (config.get("Entrypoint") or config.get("Cmd")):
         raise invalid(f"The image states {PROTOCOL_LABEL} and has no ENTRYPOINT: name its server in ENTRYPOINT.")
 

@@ -27,6 +27,8 @@ _F8, _I8 = np.dtype("<f8"), np.dtype("<i8")
 # structure at which it breaks the protocol. So messages name shapes by letters.
 _SHAPES = {"energy": "(n,)", "forces": "(N, 3)", "stress": "(n, 6)", "status": "(n,)", "id": "(1,)"}
 
+NO_OUTPUTS: Mapping[str, tuple[int, ...]] = {}
+
 
 class AnswerShapeError(WireError):
     """An array of the right name and type has a shape that does not fit the structures."""
@@ -50,14 +52,21 @@ class Answer(NamedTuple):
     metadata: Mapping[str, str]
 
 
-def expected_result(n: int, total: int, properties: tuple[str, ...]) -> Expected:
-    """The answer to `n` structures with `total` atoms."""
+def expected_result(
+    n: int, total: int, properties: tuple[str, ...], further: Mapping[str, tuple[int, ...]] = NO_OUTPUTS
+) -> Expected:
+    """The answer to `n` structures with `total` atoms.
+
+    Args:
+        further: shapes of other arrays that were asked for, by name, in their order.
+    """
     arrays: list[tuple[str, Any, tuple[int, ...]]] = [("id", _I8, (1,)), ("energy", _F8, (n,))]
     if "forces" in properties:
         arrays.append(("forces", _F8, (total, 3)))
     if "stress" in properties:
         arrays.append(("stress", _F8, (n, 6)))
     arrays.append(("status", _I8, (n,)))
+    arrays += [(name, _F8, shape) for name, shape in further.items()]
     return Expected.of(*arrays)
 
 

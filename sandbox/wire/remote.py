@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from ase.data import chemical_symbols
 
-from sandbox.guest.parameters import MAX_PARAMETERS
 from sandbox.guest.wire import FRAME_FIELDS, PROTOCOL, Channel, WireError, pack_header
-from sandbox.wire.guard import MAX_HELLO_BYTES, Expected, Guard, check, expected_result, read_failures
-from tasks.structures.frames import Frames
-from tasks.structures.predictions import ALL_PROPERTIES, Predictions, Properties
+from sandbox.wire.guard import MAX_HELLO_BYTES, Answer, Expected, Guard, check, expected_result, read_failures
+from sandbox.wire.hello import Hello as Hello  # also imported from here
+from sandbox.wire.hello import read_hello
+from tasks.model.call_costs import COLUMNS
+from tasks.model.further_outputs import output_shapes
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import ALL_PROPERTIES, LARGEST, Predictions, Properties
 
 _NOTHING = Expected.of()
 REMEMBERED_HEADERS = 256
 CHANGEABLE = ("numbers", "positions", "cell", "pbc")
-
-
-class Hello(NamedTuple):
-    """A guest's statement about its calculator.
-
-    Args:
-        n_parameters: as counted in the container; None if they were not.
-    """
-
-    calculator: str
-    properties: Properties
-    batch: bool
-    max_atoms_per_batch: int
-    elements: tuple[int, ...] | None
-    device: str
-    versions: dict[str, str]
-    n_parameters: int | None = None
 
 
 class StartupError(Exception):
@@ -71,6 +55,7 @@ class RemoteCalculator:
         self._asked: dict[tuple[Properties, int, int], tuple[bytes, Expected]] = {}
         self.n_messages = 0
         self.changed: set[str] = set()  # what the guest reports that the calculator changed of structures it got
+        self.stress_asymmetry = 0.0  # the largest |s_ij − s_ji| of a stress given as a matrix [eV/Å³], as it reports
         self.hello: Hello | None = None
 
     def greet(self, deadline: float) -> Hello:
@@ -109,11 +94,47 @@ class RemoteCalculator:
         self._id[0] = secrets.randbits(62)  # or an answer could be sent before its question
         deadline = self._next_deadline()
         self._channel.send(packed, [*[getattr(frames, name) for name in FRAME_FIELDS], self._id], deadline)
-        answer = self._guard.receive(expected, "result", deadline)
+        return self._predictions(frames, self._guard.receive(expected, "result", deadline))
+
+    def compute_more(
+        self,
+        frames: Frames,
+        properties: Properties,
+        further: Sequence[str] = (),
+        costs: bool = False,
+        initial_magmoms: Float | None = None,
+    ) -> tuple[Predictions, dict[str, Float]]:
+        """As `compute`, and the arrays of further outputs by name: NaN where the model has no value.
+
+        Args:
+            further: names among those of the hello.
+            costs: also `costs` (n, 5), whose columns are `tasks.model.call_costs.COLUMNS`.
+            initial_magmoms: (N,) [μB], NaN for all atoms of a structure that has none.
+        """
+        n, total = len(frames), len(frames.numbers)
+        shapes = output_shapes(n, total, self.hello.members if self.hello else 0)
+        asked = {name: shapes[name] for name in further} | ({"costs": (n, len(COLUMNS))} if costs else {})
+        arrays = [(name, getattr(frames, name)) for name in FRAME_FIELDS]
+        if initial_magmoms is not None:
+            arrays.insert(-1, ("initial_magmoms", np.ascontiguousarray(initial_magmoms, np.float64)))
+        arrays.append(("id", self._id))
+        metadata = {"op": "compute", "properties": ",".join(properties)}
+        metadata |= {"further": ",".join(further)} if further else {}
+        metadata |= {"costs": "true"} if costs else {}
+        self._id[0] = secrets.randbits(62)
+        deadline = self._next_deadline()
+        self._channel.send(pack_header(arrays, metadata), [array for _, array in arrays], deadline)
+        answer = self._guard.receive(expected_result(n, total, properties, asked), "result", deadline)
+        return self._predictions(frames, answer), {name: answer.arrays[name] for name in asked}
+
+    def _predictions(self, frames: Frames, answer: Answer) -> Predictions:
+        """The predictions in an answer, and notes what it reports of the calculator."""
         self._check_id(answer.arrays["id"])
         errors = read_failures(answer.metadata, answer.arrays["status"])
         self.n_messages += 1
-        self.changed |= {name for name in CHANGEABLE if name == answer.metadata.get("changed")}
+        if len(answer.metadata) > 1:
+            self.changed |= {name for name in CHANGEABLE if name == answer.metadata.get("changed")}
+            self.stress_asymmetry = max(self.stress_asymmetry, read_asymmetry(answer.metadata))
         return Predictions.checked(
             frames, answer.arrays["energy"], answer.arrays.get("forces"), answer.arrays.get("stress"), errors
         )
@@ -152,46 +173,10 @@ class RemoteCalculator:
             raise WireError("the answer belongs to another message")
 
 
-def read_hello(fields: dict[str, str]) -> Hello:
-    """A guest's hello, checked and cut to size.
-
-    Raises:
-        WireError: a field is missing or malformed.
-    """
+def read_asymmetry(metadata: Mapping[str, str]) -> float:
+    """The largest |s_ij − s_ji| [eV/Å³] that an answer states; 0 if it states none that is possible."""
     try:
-        versions = json.loads(fields.get("versions", "{}"))
-        elements = tuple(int(z) for z in fields.get("elements", "").split(",") if z)
-        budget = int(fields.get("max_atoms_per_batch", "0"))
-        n_parameters = int(fields["n_parameters"]) if "n_parameters" in fields else None
-    except (ValueError, RecursionError):
-        raise WireError("the hello is malformed") from None
-    if (
-        not isinstance(versions, dict)
-        or len(versions) > 64
-        # A list nested as deep as the reader allows could not be written as text again.
-        or not all(isinstance(version, str) for version in versions.values())
-        or budget < 0
-        or not 0 <= (n_parameters or 0) <= MAX_PARAMETERS
-        or len(elements) > len(chemical_symbols)
-        or not all(0 < z < len(chemical_symbols) for z in elements)
-    ):
-        raise WireError("the hello is malformed")
-    stated = fields.get("properties", "").split(",")
-    properties: Properties = tuple(p for p in ALL_PROPERTIES if p in stated)
-    if "energy" not in properties:
-        raise WireError("the calculator must offer energy")
-    return Hello(
-        calculator=_clean(fields.get("calculator", ""), 200),
-        properties=properties,
-        batch=fields.get("batch") == "true",
-        max_atoms_per_batch=budget,
-        elements=elements or None,
-        device=_clean(fields.get("device", ""), 100),
-        versions={_clean(name, 64): _clean(version, 64) for name, version in versions.items()},
-        n_parameters=n_parameters,
-    )
-
-
-def _clean(text: str, length: int) -> str:
-    """`text` cut to `length`, without characters that cannot be stored or that move a terminal's cursor."""
-    return "".join(c if c.isprintable() else "�" for c in text[:length])
+        value = float(metadata.get("stress_asymmetry", "0"))
+    except ValueError:
+        return 0.0
+    return value if 0 <= value < LARGEST else 0.0

@@ -29,7 +29,8 @@ from sandbox.guest.wire import Channel, Closed, Message, TimedOut, TooLarge, Wir
 from sandbox.limits import Limits
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.guard import AnswerShapeError
-from sandbox.wire.remote import Hello, RemoteCalculator, StartupError
+from sandbox.wire.hello import Hello
+from sandbox.wire.remote import RemoteCalculator, StartupError
 
 T = TypeVar("T")
 POLL_S = 0.05

@@ -22,7 +22,7 @@ from sandbox.rundir import DATA_NAME, GUEST_NAME
 from sandbox.training import OUT_BYTES, TrainedModel, problem_of
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.guard import MAX_HELLO_BYTES, Expected, Guard, check
-from sandbox.wire.remote import Hello
+from sandbox.wire.hello import Hello
 from sandbox.wire.session import SessionOutcome, converse, disk_at_fault
 
 GRACE_S = 10.0  # for the guest to state what was left, with hashes, after the end of the time

@@ -9,6 +9,7 @@ import numpy as np
 from ase import Atoms
 
 from submissions.preflight.probes import ENERGY_TOLERANCE, AnswerDifference, forces_of, nan_as_inf
+from submissions.preflight.public_structures import in_state
 from submissions.records import Check
 from tasks.model.calculator import BatchCalculator, offered
 from tasks.structures.frames import Float, Frames
@@ -25,7 +26,7 @@ def batch_structures(structures: Sequence[Atoms]) -> list[Atoms]:
     Their sizes neither rise nor fall, so answers in the reverse order, or in the order of size, are at wrong places.
     """
     by_size: dict[int, Atoms] = {}
-    multiples = (_multiple(structures[0], times) for times in (2, 3))
+    multiples = (multiple(structures[0], times) for times in (2, 3))
     for atoms in chain(structures, multiples):
         if len(by_size) < N_BATCH:
             by_size.setdefault(len(atoms), atoms)
@@ -33,12 +34,14 @@ def batch_structures(structures: Sequence[Atoms]) -> list[Atoms]:
     return [*larger, smallest]
 
 
-def _multiple(atoms: Atoms, times: int) -> Atoms:
-    """A supercell of so many cells; without a cell, so many copies far from each other."""
+def multiple(atoms: Atoms, times: int) -> Atoms:
+    """A supercell of so many cells; without a cell, so many copies far from each other, with their charge and spin."""
     if atoms.pbc.any():
         supercell: Atoms = atoms.repeat((times, 1, 1))
         return supercell
     copies: Atoms = atoms.copy()
+    if "spin" in atoms.info:
+        in_state(copies, times * atoms.info.get("charge", 0), times * (atoms.info["spin"] - 1) + 1)
     for n in range(1, times):
         moved = atoms.copy()
         moved.positions[:, 0] += n * _APART_ANGSTROM

@@ -1,101 +1,80 @@
 """Names the mistake behind a constant factor between what a model answers and what its own energies say.
 
-A model whose stress is 160.2 times (1/V) dE/dε answers in GPa. A wrong order of components is found the same way.
+A model whose stress is 160.2 times (1/V) dE/dε answers in GPa. A wrong order of components is found the same way. The
+mistakes are those of `tasks.structures.known_mistakes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import permutations
-from typing import NamedTuple
-
-import numpy as np
-from ase import units
+import math
+from collections.abc import Iterable
 
 from tasks.structures.frames import Float
+from tasks.structures.known_mistakes import (
+    AS_ASKED,
+    ASE_UNITS,
+    ENERGY_PER_ATOM,
+    OPPOSITE_SIGN,
+    VIRIAL,
+    Order,
+    UnitMistake,
+    both_ways,
+    fit,
+    nearest,
+    order_words,
+)
 
 LARGEST_RESIDUAL = 0.03  # share of the answer that a factor may leave unexplained
-TOLERANCE = 0.02  # of a factor
+TOLERANCE = math.log(1.02)  # of a factor
 UNNAMED = 0.1  # a factor this close to 1 is no mistake of units
-
-_MOLAR = {"kcal/mol": units.kcal / units.mol, "kJ/mol": units.kJ / units.mol}
-_ENERGIES = {"hartree": units.Hartree, "Rydberg": units.Rydberg, **_MOLAR, "meV": 1e-3}
-
-# What the answer is times the expected value, by words that follow "looks like".
-FORCE_FACTORS: Mapping[str, float] = {
-    "hartree/bohr": units.Bohr / units.Hartree,
-    "Rydberg/bohr": units.Bohr / units.Rydberg,
-    "eV/bohr": units.Bohr,
-    "eV/nm": 10.0,
-    "meV/Å": 1000.0,
-    "kJ/mol/nm": 10.0 / _MOLAR["kJ/mol"],
-    **{f"{name}/Å": 1.0 / size for name, size in _MOLAR.items()},
-    **{f"an energy in {name}": size for name, size in _ENERGIES.items()},
-}
-STRESS_FACTORS: Mapping[str, float] = {
-    "GPa": 1.0 / units.GPa,
-    "kbar": 10.0 / units.GPa,
-    "bar": 1e4 / units.GPa,
-    "Pa": 1.0 / units.Pascal,
-    "hartree/bohr³": units.Bohr**3 / units.Hartree,
-}
-
-Order = tuple[int, ...]
-AS_ASKED: Order = (0, 1, 2, 3, 4, 5)
-_VOIGT = ("xx", "yy", "zz", "yz", "xz", "xy")
-# All orders of the shear components, and the rows of the upper triangle.
-STRESS_ORDERS: tuple[Order, ...] = (*((0, 1, 2, *shear) for shear in permutations((3, 4, 5))), (0, 5, 4, 1, 3, 2))
+NO_MISTAKE = UnitMistake("", "", 1.0)
 
 
-class FactorFit(NamedTuple):
-    """The factor that explains an answer best, and the relative part that it leaves unexplained."""
-
-    factor: float
-    residual: float
-    order: Order = ()
-
-
-def fit(answered: Float, expected: Float, order: Order = ()) -> FactorFit:
-    """The least-squares factor f of answered ≈ f · expected; both are (m,).
-
-    Args:
-        order: of the components in the answer; empty: as expected.
-    """
-    reordered = expected[list(order)] if order else expected
-    length, size = float(reordered @ reordered), float(np.linalg.norm(answered))
-    if not (length > 0.0 and size > 0.0):  # also if one of them is NaN
-        return FactorFit(np.nan, np.inf, order)
-    factor = float(answered @ reordered) / length
-    return FactorFit(factor, float(np.linalg.norm(answered - factor * reordered)) / size, order)
+def force_mistakes(n_atoms: int) -> tuple[UnitMistake, ...]:
+    """What forces may be, if they are not the gradient of the energy: another unit of either, or an energy per atom."""
+    energies = (
+        mistake.inverse._replace(wrong=f"an energy in {mistake.wrong}")
+        for mistake in both_ways("energy")
+        if mistake.right == "eV"
+    )
+    return (*_in_units_of_ase("forces"), *energies, UnitMistake(ENERGY_PER_ATOM, "", float(n_atoms)))
 
 
-def looks_like(answered: Float, expected: Float, factors: Mapping[str, float], orders: Iterable[Order] = ((),)) -> str:
+def stress_mistakes(n_atoms: int, volume: float) -> tuple[UnitMistake, ...]:
+    """As `force_mistakes`, of the stress of a cell of `volume` [Å³]."""
+    sizes = UnitMistake(VIRIAL, "", volume), UnitMistake(ENERGY_PER_ATOM, "", float(n_atoms))
+    return (*_in_units_of_ase("stress"), *sizes)
+
+
+def _in_units_of_ase(quantity: str) -> list[UnitMistake]:
+    return [mistake for mistake in both_ways(quantity) if mistake.right in ASE_UNITS]
+
+
+def looks_like(
+    answered: Float, expected: Float, mistakes: Iterable[UnitMistake], orders: Iterable[Order] = (AS_ASKED,)
+) -> str:
     """Words that follow "looks like" and name the mistake; empty if none explains the answer.
 
     Args:
         answered: (m,) by the model.
         expected: (m,) from its energies, in the same unit if the model is right.
-        factors: what an answer in another unit is times the expected one.
+        mistakes: what an answer in another unit is times the expected one.
         orders: of components, which the model may have taken; the first is the right one.
     """
     if len(answered) < 2:  # a single number always has a factor
         return ""
-    fits = [fit(answered, expected, order) for order in orders]
-    best = min(fits, key=lambda each: each.residual)
-    if fits[0].residual <= LARGEST_RESIDUAL:  # another order of components that are alike says nothing
-        best = fits[0]
+    fits = [(order, fit(answered, expected if order == AS_ASKED else expected[list(order)])) for order in orders]
+    order, best = min(fits, key=lambda each: each[1].residual)
+    if fits[0][1].residual <= LARGEST_RESIDUAL:  # another order of components that are alike says nothing
+        order, best = fits[0]
     if not best.residual <= LARGEST_RESIDUAL:
         return ""
-    size = abs(best.factor)
-    known = [name for name, factor in {"": 1.0, **factors}.items() if abs(size / factor - 1.0) <= TOLERANCE]
+    size = abs(best.slope)
+    distance, mistake = nearest((NO_MISTAKE, *mistakes), size)[0]
     unnamed = f"{size:.3g} times the gradient of the energy" if abs(size - 1.0) > UNNAMED else ""
-    words = [known[0] if known else unnamed]
-    if best.factor < 0.0:
-        words.append("the opposite sign")
-    if best.order not in ((), AS_ASKED):
-        words.append(f"the order {_names(best.order)} in place of {_names(AS_ASKED)}")
+    words = [mistake.wrong if distance <= TOLERANCE else unnamed]
+    if best.slope < 0.0:
+        words.append(OPPOSITE_SIGN)
+    if order != AS_ASKED:
+        words.append(order_words(order))
     return ", and ".join(filter(None, words))
-
-
-def _names(order: Order) -> str:
-    return " ".join(_VOIGT[i] for i in order)

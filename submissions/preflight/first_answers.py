@@ -47,6 +47,21 @@ class FirstAnswers:
         return (Check(name="stress", passed=False, value=f"declares stress but returned none for {count}: {remedy}"),)
 
 
+ASYMMETRY = 1e-4  # eV/Å³ that rounding may leave
+
+
+def asymmetry_check(largest: float) -> tuple[Check, ...]:
+    """A row if the model answered a stress matrix that is not symmetric.
+
+    Args:
+        largest: difference |σ_ij − σ_ji| of its answers [eV/Å³].
+    """
+    if not largest > ASYMMETRY:  # also NaN
+        return ()
+    value = f"the stress matrix is not symmetric, by up to {largest:.2g} eV/Å³: the average of σ_ij and σ_ji counts"
+    return (Check(name="stress symmetry", passed=False, value=value),)
+
+
 @dataclass(frozen=True)
 class Offering:
     """A model of which not more than some `properties` are asked."""

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from ase import Atoms
 
-from submissions.preflight.factors import FORCE_FACTORS, STRESS_FACTORS, STRESS_ORDERS, looks_like
+from submissions.preflight.factors import force_mistakes, looks_like, stress_mistakes
 from tasks.model.calculator import BatchCalculator
 from tasks.physicality.variants import strained
 from tasks.structures.frames import Float, Frames
+from tasks.structures.known_mistakes import STRESS_ORDERS
 
 SEED = 20_251
 STEPS_ANGSTROM = (3e-2, 1e-2, 3e-3, 1e-3)
@@ -127,8 +128,7 @@ def compare_forces(model: BatchCalculator, atoms: Atoms, n_directions: int, nois
     forces = np.full(atoms.positions.shape, np.nan) if answer.forces is None else answer.forces
     answered = np.array([float(np.sum(forces * direction)) for direction in directions])
     differences = np.array(slopes).T
-    factors = {**FORCE_FACTORS, "an energy per atom": float(len(atoms))}
-    mistake = looks_like(answered, differences[1], factors)
+    mistake = looks_like(answered, differences[1], force_mistakes(len(atoms)))
     return GradientComparison(answered, differences, noise / np.array(STEPS_ANGSTROM), "eV/Å", FORCES_ARE, mistake)
 
 
@@ -149,8 +149,8 @@ def compare_stress(
     weight = volume * np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
     differences = ((energy[..., 0] - energy[..., 1]) / (2.0 * np.array(strains)) / weight[:, None]).T
     answered = np.full(6, np.nan) if answer.stress is None else answer.stress[0]
-    factors = {**STRESS_FACTORS, "a virial, not divided by the volume": volume, "an energy per atom": len(atoms)}
-    mistake = looks_like(answered, differences[len(strains) // 2], factors, STRESS_ORDERS)
+    mistakes = stress_mistakes(len(atoms), volume)
+    mistake = looks_like(answered, differences[len(strains) // 2], mistakes, STRESS_ORDERS)
     return GradientComparison(answered, differences, noise / (np.array(strains) * volume), "eV/Å³", STRESS_IS, mistake)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from ase import Atoms
 
-from submissions.preflight.probes import SEED, public_structures
+from submissions.preflight.public_structures import SEED, public_structures, stated_molecule
 from submissions.records import Timing
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Float, Frames
@@ -24,11 +24,9 @@ def blocks() -> tuple[tuple[Atoms, ...], ...]:
 
     Acetic acid comes first: as in most molecules of test sets, half of its atoms are not hydrogen.
     """
-    from ase.build import molecule  # it takes long to import
-
     known = public_structures()
     crystals = (known["rock salt"], known["copper crystal"], known["silicon crystal"])
-    molecules = [molecule(name) for name in ("CH3COOH", "H2O")]
+    molecules = [stated_molecule(name) for name in ("CH3COOH", "H2O")]
     for atoms in molecules:
         atoms.positions += np.random.default_rng(SEED).normal(0.0, 0.05, atoms.positions.shape)
     return crystals, tuple(map(in_liquid, molecules)), tuple(molecules)

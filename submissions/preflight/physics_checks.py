@@ -16,8 +16,10 @@ from submissions.preflight.gradients import (
     n_force_calls,
     n_stress_calls,
 )
+from submissions.preflight.lattice_vectors import lattice_check
 from submissions.preflight.measured_properties import FORCES
 from submissions.preflight.probes import N_INVARIANCE_CALLS, REPETITION, AnswerDifference, invariances, largest
+from submissions.preflight.twice_the_size import twice_check
 from submissions.records import Check
 from tasks.model.calculator import BatchCalculator
 
@@ -48,6 +50,9 @@ def physics_checks(model: BatchCalculator, name: str, atoms: Atoms, seconds: flo
     differs = "" if noise.is_small else "one question gets several answers: "
     repetition = _row(f"repetition, {name}", noise.is_small, f"{differs}{noise.words()}")
     checks = [repetition, _invariance_check(f"invariances, {name}", changes, noise)]
+    checks.append(twice_check(model, name, atoms, noise.energy))
+    if atoms.pbc.all():
+        checks.append(lattice_check(model, name, atoms, noise))
     rows = {f"{FORCES}, {name}": "forces", **({f"{STRESS}, {name}": "stress"} if atoms.pbc.all() else {})}
     energy = energy_noise(model, atoms) if n_calls >= n_force_calls(1) else np.nan
     for row, gradient in rows.items():

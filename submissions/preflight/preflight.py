@@ -22,18 +22,13 @@ from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import Hello, RemoteCalculator
 from sandbox.wire.session import SessionOutcome, run_session
 from submissions.preflight.batches import OneByOne, batch_check, batch_structures
-from submissions.preflight.first_answers import FirstAnswers, Offering, first_answers
+from submissions.preflight.first_answers import FirstAnswers, Offering, asymmetry_check, first_answers
 from submissions.preflight.larger_structures import seconds_of, time_larger, timing_of
 from submissions.preflight.measured_properties import ElementCoverage, elements_of
 from submissions.preflight.physics_checks import physics_checks
-from submissions.preflight.probes import (
-    CRYSTALS,
-    MOLECULES,
-    AnswerDifference,
-    charge_and_spin,
-    dominant_cause,
-    public_structures,
-)
+from submissions.preflight.probes import AnswerDifference, charge_and_spin, dominant_cause
+from submissions.preflight.public_structures import CRYSTALS, MOLECULES, STATED, public_structures
+from submissions.preflight.states import STATE_SENTENCE, concerns_state, state_check
 from submissions.preflight.task_outlook import task_outlook
 from submissions.preflight.trainer_check import try_trainer
 from submissions.records import Check, PreflightReport, Timing
@@ -53,11 +48,12 @@ _REFUSALS = {
     Cause.OUT_OF_MEMORY: (Verdict.GPU_MEMORY_LIMIT, "The model ran out of memory on structures of sixteen atoms."),
     Cause.UNSUPPORTED: (
         Verdict.UNSUPPORTED,
-        "The calculator supports none of Cu, Si, NaCl, H2O, ethanol and Pt: nothing can be judged.",
+        "The calculator supports no public structure, of Cu, Si, NaCl, Pt, or H, C, N and O: nothing can be judged.",
     ),
     Cause.ERROR: (
         Verdict.TOO_MANY_FAILURES,
-        "The calculator raised an error on every public structure: see its message below, and try it on water.",
+        "The calculator raised an error on every public structure: see its message below, and try it on water with the "
+        'charge 0 in atoms.info["charge"] and the 2S+1 of 1 in atoms.info["spin"], as the judge sets them.',
     ),
 }
 
@@ -147,7 +143,12 @@ def measured_report(remote: RemoteCalculator, measured: PreflightMeasurements) -
     if hello is None:
         raise RuntimeError("preflight began before the hello")
     return PreflightReport(
-        checks=(_start_check(hello), *measured.checks, *_change_check(remote.changed)),
+        checks=(
+            _start_check(hello),
+            *measured.checks,
+            *_change_check(remote.changed),
+            *asymmetry_check(getattr(remote, "stress_asymmetry", 0.0)),
+        ),
         calculator=hello.calculator,
         properties=hello.properties,
         batch=hello.batch,
@@ -206,7 +207,9 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
         raise _refusal(Predictions.join(misshapen))
     offering = Offering(model, first.properties)
     seconds = {}
-    for done, (name, atoms) in enumerate(first.answered.items()):
+    # Of molecules in other states none is timed: their times are those of other molecules.
+    timed = {name: atoms for name, atoms in first.answered.items() if name not in STATED} or first.answered
+    for done, (name, atoms) in enumerate(timed.items()):
         report(done, N_STEPS, "steps")
         seconds[name] = seconds_of(offering, atoms) or 0.0
     examined = _structures_for_physics(first)
@@ -240,6 +243,7 @@ def _answer_checks(first: FirstAnswers) -> tuple[Check, ...]:
         Check(name="answers", passed=True, value=f"{count}; not {failures}" if failures else count, gating=True),
         Check(name="offers", passed=None, value=", ".join(first.declared)),
         *first.stress_check(),
+        *state_check(first.failed),
     )
 
 
@@ -270,6 +274,8 @@ def _refusal(answer: Predictions, quantity: str = "") -> SubmissionFault:
     sentence = next((known for start, known in _SHAPES if first.startswith(start)), sentence)
     if cause is Cause.ERROR and (known := error_sentence(*first.partition(": ")[::2])):
         sentence = f"On every public structure: {known}"
+    elif cause is Cause.ERROR and any(map(concerns_state, lines)):
+        sentence = f"The calculator raised an error on every public structure: see its message below. {STATE_SENTENCE}"
     return SubmissionFault(verdict, sentence, private="\n".join(lines))
 
 

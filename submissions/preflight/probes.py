@@ -1,43 +1,25 @@
-"""The preflight's public structures, and laws that are examined on them. Physics never refuses an image."""
+"""Laws that are examined on single structures. Physics never refuses an image."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 from ase import Atoms
 
+from submissions.preflight.public_structures import stated_molecule
 from tasks.model.calculator import BatchCalculator, offered
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause, Predictions
 
 SEED = 20_251
-ENERGY_TOLERANCE, FORCE_TOLERANCE = 1e-4, 1e-2  # eV/atom and eV/Å that single precision may change
+# eV/atom, eV/Å and eV/Å³ that single precision may change.
+ENERGY_TOLERANCE, FORCE_TOLERANCE, STRESS_TOLERANCE = 1e-4, 1e-2, 1e-4
 NOISE_MARGIN = 5.0
 N_REPEATS = 8
 REPETITION = "repetition"
-CRYSTALS = ("copper crystal", "silicon crystal", "rock salt")
-MOLECULES = ("ethanol", "water")
-
-
-def public_structures() -> dict[str, Atoms]:
-    """Small rattled structures, by name, of every kind in a suite. A model need not support all of them."""
-    from ase.build import bulk, fcc111, molecule  # it takes long to import
-
-    rng = np.random.default_rng(SEED)
-    structures = {
-        "copper crystal": bulk("Cu", cubic=True),
-        "silicon crystal": bulk("Si", cubic=True),
-        "rock salt": bulk("NaCl", "rocksalt", a=5.64, cubic=True),
-        "water": molecule("H2O"),
-        "ethanol": molecule("CH3CH2OH"),
-        "platinum slab": fcc111("Pt", (2, 2, 3), vacuum=6.0, periodic=True),
-    }
-    for atoms in structures.values():
-        atoms.positions += rng.normal(0.0, 0.05, atoms.positions.shape)
-    return structures
 
 
 @dataclass(frozen=True)
@@ -46,33 +28,58 @@ class AnswerDifference:
 
     Args:
         forces: None if the model offers none.
+        stress: of a component [eV/Å³]; None if it was not compared.
     """
 
     energy: float
     forces: float | None
+    stress: float | None = None
 
     @property
     def is_small(self) -> bool:
         """True if a model in single precision may show it."""
-        return self.energy < ENERGY_TOLERANCE and (self.forces is None or self.forces < FORCE_TOLERANCE)
+        return not self.beyond(AnswerDifference(0.0, 0.0, 0.0))
 
     def is_explained_by(self, noise: AnswerDifference) -> bool:
         """True if it is small, or no larger than noise makes it."""
-        energy = max(NOISE_MARGIN * noise.energy, ENERGY_TOLERANCE)
-        forces = max(NOISE_MARGIN * (noise.forces or 0.0), FORCE_TOLERANCE)
-        return self.energy < energy and (self.forces is None or self.forces < forces)
+        return not self.beyond(noise)
+
+    def beyond(self, noise: AnswerDifference) -> tuple[str, ...]:
+        """Those of energy, forces and stress that differ by more than single precision and `noise` explain."""
+        compared = (
+            ("energy", self.energy, noise.energy, ENERGY_TOLERANCE),
+            ("forces", self.forces, noise.forces, FORCE_TOLERANCE),
+            ("stress", self.stress, noise.stress, STRESS_TOLERANCE),
+        )
+        return tuple(
+            name
+            for name, difference, by_noise, tolerance in compared
+            if difference is not None and not difference < max(NOISE_MARGIN * (by_noise or 0.0), tolerance)
+        )
 
     def joined(self, other: AnswerDifference) -> AnswerDifference:
-        """The larger of both, for energy and forces."""
-        forces = None if self.forces is None or other.forces is None else max(self.forces, other.forces)
-        return AnswerDifference(max(self.energy, other.energy), forces)
+        """The larger of both, for energy, forces and stress."""
+        forces, stress = (
+            None if a is None or b is None else max(a, b)
+            for a, b in ((self.forces, other.forces), (self.stress, other.stress))
+        )
+        return AnswerDifference(max(self.energy, other.energy), forces, stress)
 
-    def words(self) -> str:
-        """`ΔE 2e-16 eV/atom, ΔF 1e-15 eV/Å`, or `no difference`."""
-        if not self.energy and not self.forces:
+    def words(self, quantities: Collection[str] = ("energy", "forces", "stress")) -> str:
+        """`ΔE 2e-16 eV/atom, ΔF 1e-15 eV/Å`, or `no difference`.
+
+        Args:
+            quantities: that are said, of those that were compared.
+        """
+        compared = {
+            "energy": ("ΔE", self.energy, "eV/atom"),
+            "forces": ("ΔF", self.forces, "eV/Å"),
+            "stress": ("Δσ", self.stress, "eV/Å³"),
+        }
+        if not any(size for _, size, _ in compared.values()):
             return "no difference"
-        forces = "" if self.forces is None else f", ΔF {self.forces:.1g} eV/Å"
-        return f"ΔE {self.energy:.1g} eV/atom{forces}"
+        said = (parts for name, parts in compared.items() if name in quantities and parts[1] is not None)
+        return ", ".join(f"{symbol} {size:.1g} {unit}" for symbol, size, unit in said)
 
 
 def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, AnswerDifference]:
@@ -127,15 +134,8 @@ N_ASKED = 3  # times each state
 
 def charge_and_spin(model: BatchCalculator) -> dict[str, str]:
     """For charge and spin a sentence that says whether the energy of a fixed geometry depends on them."""
-    from ase.build import molecule
-
-    oxygen = molecule("O2")
     states = {"neutral triplet": (0, 3), "neutral singlet": (0, 1), "cation doublet": (1, 2), "anion doublet": (-1, 2)}
-    variants = []
-    for charge, spin in [*states.values()] * N_ASKED:
-        atoms = oxygen.copy()
-        atoms.info.update(charge=charge, spin=spin)
-        variants.append(atoms)
+    variants = [stated_molecule("O2", charge, spin) for charge, spin in [*states.values()] * N_ASKED]
     answer = model.compute(Frames.from_atoms(variants), ("energy",))
     energies = np.where(answer.ok, answer.energy, np.nan).reshape(N_ASKED, N_STATES)
     if not np.isfinite(energies[:, :2]).all():

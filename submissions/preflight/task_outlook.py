@@ -1,19 +1,33 @@
-"""Which tasks a model can do by what it offers, which it will miss, and why: by kind, and counted in the suites."""
+"""Which tasks a model can do, which it will miss, and why: by kind, by sort of structure, and counted in the suites.
+
+What a model offers decides about kinds of task. The public structures that got no answer decide about tasks with such
+structures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from submissions.preflight.probes import CRYSTALS, MOLECULES
+from submissions.preflight.public_structures import CRYSTALS, IONS, MOLECULES, OPEN_SHELLS, SLABS
 from submissions.records import Check
 from tasks.kind import Kind
 from tasks.kinds.registry import KINDS
 from tasks.learning.training import Learning
 from tasks.structures.predictions import ALL_PROPERTIES, Properties
-from tasks.suites.suite import load_suite, packaged_suites
+from tasks.suites.suite import Task, load_suite, packaged_suites
 
 CAN_DO, IN_PART, MISSED, SUITES = "tasks", "tasks in part", "tasks missed", "suites"
-SORTS = {"crystal": CRYSTALS, "molecule": MOLECULES}
+# By sort of structure, its public examples. A model that fails all molecules fails those in special states, too.
+SORTS: Mapping[str, tuple[str, ...]] = {
+    "crystals": CRYSTALS,
+    "molecules": MOLECULES,
+    "slabs": SLABS,
+    "charged molecules": IONS,
+    "open-shell molecules": OPEN_SHELLS,
+}
+SPECIAL_STATES = ("charged molecules", "open-shell molecules")
+# Tasks of these domains have structures of one sort alone.
+DOMAINS = {"Inorganic Materials": "crystals", "Molecules": "molecules"}
 
 
 def task_outlook(properties: Properties, answered: Collection[str], has_trainer: bool) -> tuple[Check, ...]:
@@ -36,29 +50,63 @@ def task_outlook(properties: Properties, answered: Collection[str], has_trainer:
         rows += [_row(name, f"{why}: {_titles(some)}") for name, some in ((IN_PART, partly), (MISSED, missed)) if some]
     if untrained:
         rows.append(_row(IN_PART, f"without a trainer (only an image names one), asked as it is: {_titles(untrained)}"))
-    for sort, names in SORTS.items():
-        if not set(names) & set(answered):
-            rows.append(_row(MISSED, f"all with {sort}s, if they fail as {', '.join(names[:-1])} and {names[-1]} did"))
+    rows += _structure_rows(answered)
     rows.sort(key=lambda row: (CAN_DO, IN_PART, MISSED).index(row.name))
-    return (*rows, _row(SUITES, suite_counts(properties)))
+    return (*rows, _row(SUITES, suite_counts(properties, answered)))
 
 
-def suite_counts(properties: Properties) -> str:
-    """`all tasks of demo, gscdb; 26 of 29 in lambench-2026; none of kappa103`."""
+def failed_sorts(answered: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """By sort of structure of which some got no answer, the names of those."""
+    failed = {sort: tuple(name for name in names if name not in answered) for sort, names in SORTS.items()}
+    if failed["molecules"] == MOLECULES:
+        failed |= dict.fromkeys(SPECIAL_STATES, ())
+    return {sort: names for sort, names in failed.items() if names}
+
+
+def _structure_rows(answered: Collection[str]) -> list[Check]:
+    """A row for each sort of which structures failed: all tasks with them are missed, or are done in part."""
+    return [
+        _row(MISSED, f"all with {sort}, if they fail as {_listed(names)} did")
+        if names == SORTS[sort]
+        else _row(IN_PART, f"with {sort} like {_listed(names)}, which failed")
+        for sort, names in failed_sorts(answered).items()
+    ]
+
+
+def suite_counts(properties: Properties, answered: Collection[str] | None = None) -> str:
+    """`all tasks of demo, gscdb; 26 of 29 in lambench-2026; none of kappa103`.
+
+    Args:
+        answered: names of the public structures that got an answer; None: all did. Of those that did not, the words
+            say that tasks fail on structures like them; a task of nothing else is not counted.
+    """
+    failed = {} if answered is None else failed_sorts(answered)
+    missed = [sort for sort, names in failed.items() if names == SORTS[sort]]
     whole, partly, none = [], [], []
     for name in packaged_suites():
         tasks = load_suite(name).tasks
-        n_possible = sum(not lacking(task.traits.needs, properties) for task in tasks)
+        n_possible = sum(_is_possible(task, properties, missed) for task in tasks)
         if n_possible == len(tasks):
             whole.append(name)
         elif n_possible:
             partly.append(f"{n_possible} of {len(tasks)} in {name}")
         else:
             none.append(name)
-    if len(whole) == len(packaged_suites()):
-        return f"all tasks of all {len(whole)} suites"
-    parts = (("all tasks of ", whole), ("", partly), ("none of ", none))
-    return "; ".join(words + ", ".join(some) for words, some in parts if some)
+    n_suites = len(packaged_suites())
+    if len(whole) == n_suites and not failed:
+        return f"all tasks of all {n_suites} suites"
+    parts = (("every task of " if failed else "all tasks of ", whole), ("", partly), ("none of ", none))
+    counts = "; ".join(words + ", ".join(some) for words, some in parts if some)
+    if not failed:
+        return counts
+    if len(whole) == n_suites:
+        counts = f"every task of {n_suites} suites"
+    names = _listed([name for names in failed.values() for name in names])
+    return f"by what it offers {counts}; items like {names} fail in them"
+
+
+def _is_possible(task: Task, properties: Properties, missed: Collection[str]) -> bool:
+    return not lacking(task.traits.needs, properties) and DOMAINS.get(task.domain) not in missed
 
 
 def lacking(wanted: Properties, properties: Properties) -> Properties:
@@ -74,6 +122,11 @@ def _combinations(properties: Properties) -> list[Properties]:
 
 def _titles(kinds: Sequence[Kind]) -> str:
     return ", ".join(kind.traits.title for kind in kinds) or "none"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _row(name: str, value: str) -> Check:

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from submissions.preflight.public_structures import stated_molecule
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels
 
@@ -26,9 +27,7 @@ BOND_LENGTH, BOND_TO_HYDROGEN_LENGTH = 1.7, 1.2  # Å, the longest
 
 def public_training_frames() -> tuple[Frames, Labels]:
     """`N_FRAMES` frames of ethanol with energies [eV] and forces [eV/Å]: the same ones in every call."""
-    from ase.build import molecule  # it takes long to import
-
-    ethanol = molecule("CH3CH2OH")
+    ethanol = stated_molecule("CH3CH2OH")
     field = HarmonicField(ethanol.numbers, ethanol.positions)
     displacements = np.random.default_rng(SEED).normal(0.0, DISPLACEMENT, (N_FRAMES, len(ethanol), 3))
     frames, energies, forces = [], [], []

@@ -36,10 +36,14 @@ class BatchCalculator(Protocol):
 
 
 class InProcessCalculator:
-    """A `BatchCalculator` around any ASE calculator in this process: for tests, baselines and references."""
+    """A `BatchCalculator` around any ASE calculator in this process: for tests, baselines and references.
 
-    def __init__(self, calculator: Any, max_atoms_per_batch: int = 20_000) -> None:
-        self._loop = AseLoop(calculator)
+    Args:
+        domain: as the guest is told, which decides the spin of structures that state none; see `tasks.model.states`.
+    """
+
+    def __init__(self, calculator: Any, max_atoms_per_batch: int = 20_000, domain: str = "") -> None:
+        self._loop = AseLoop(calculator, domain=domain)
         self._max_atoms_per_batch = max_atoms_per_batch
 
     @property
@@ -49,6 +53,11 @@ class InProcessCalculator:
     @property
     def max_atoms_per_batch(self) -> int:
         return self._max_atoms_per_batch
+
+    @property
+    def stress_asymmetry(self) -> float:
+        """The largest |s_ij − s_ji| of a stress that the calculator gave as a matrix [eV/Å³]; 0 if there was none."""
+        return self._loop.stress_asymmetry
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         result = self._loop.compute(frames.arrays(), properties)

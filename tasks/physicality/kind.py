@@ -5,7 +5,9 @@ the copies of `tasks.physicality.variants`. The errors of an item (a structure a
 copies:
 
     rotation, translation, permutation    energy [eV/atom] is invariant, forces [eV/Å] rotate and go with their atoms
-    image, lattice                        the same if atoms move by lattice vectors, or the lattice has other vectors
+    image, lattice                        the same if atoms move by lattice vectors, or the lattice has other vectors:
+                                          sums, exchanges and inversions of them, also of the other handedness
+    rotation_stress, lattice_stress       the stress [eV/Å³] of rotated crystals, and of those with other vectors
     repeat                                the same question after all others
     supercell, fragments                  twice the structure, as a supercell or 50 Å apart, has twice the energy
     gradient                              F = −∇E by central differences along random directions
@@ -47,6 +49,7 @@ from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.model.calculator import BatchCalculator, compute_in_batches
+from tasks.physicality.copied_stress import copied_stress_rows, copies_with_stress
 from tasks.physicality.law_rows import law_rows
 from tasks.physicality.laws import (
     FurtherLaws,
@@ -141,8 +144,8 @@ class Physicality:
     """Invariances, extensivity, F = −∇E, σ = (1/V) dE/dε, and the energies of pairs over distance."""
 
     name: str = "physicality"
-    observe_version: int = 1
-    measure_version: int = 2
+    observe_version: int = 2
+    measure_version: int = 3
     parameters: type[Parameters] = PhysicalityParameters
     traits: Traits = Traits(
         title="physicality",
@@ -205,6 +208,7 @@ class Physicality:
                 *variant_rows(observation, dataset),
                 *gradient_rows(observation, dataset, parameters.displacements),
                 *strain_rows(observation, dataset, parameters.strains),
+                *copied_stress_rows(observation, dataset),
                 *diatomic_rows(observation, parameters.diatomics, parameters.n_distances),
             ]
             if parameters.laws is not None:
@@ -258,6 +262,8 @@ def _plan(frames: Frames, parameters: PhysicalityParameters) -> PhysicalityPlan:
         questions.append(PhysicalityQuestion("strained", strained(crystals, parameters.strains), ("energy",), shape))
         # A question of its own, so that a failed stress fails nothing else.
         questions.append(PhysicalityQuestion("stressed", crystals, ("energy", "stress"), (len(crystals),)))
+        copied = copies.frames.take(copies_with_stress(frames.periodic, copies.probe, copies.original))
+        questions.append(PhysicalityQuestion("restressed", copied, ("energy", "stress"), (len(copied),)))
     if parameters.laws is not None:
         questions += _law_questions(frames, parameters.laws, parameters.seed)
     return PhysicalityPlan(copies, along, tuple(questions))

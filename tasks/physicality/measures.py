@@ -22,6 +22,8 @@ from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
 
 GRADIENT, STRAIN, DIATOMICS = "gradient", "strain", "diatomics"
+# By probe whose copies are also asked for their stress, the group of its items.
+STRESS_GROUPS = {"rotation": "rotation_stress", "lattice": "lattice_stress"}
 
 
 class MetricSource(NamedTuple):
@@ -43,6 +45,7 @@ class MetricSource(NamedTuple):
 METRICS: dict[str, MetricSource] = {
     **{f"{p}_energy": MetricSource(p, "energy_error", "eV/atom", 1.0, p in ("rotation", "repeat")) for p in PROBES},
     **{f"{p}_forces": MetricSource(p, "force_error", "eV/Å", 10.0, p in ("rotation", "repeat")) for p in PROBES},
+    **{group: MetricSource(group, "stress_error", "eV/Å³", 0.3) for group in STRESS_GROUPS.values()},
     "gradient_forces": MetricSource(GRADIENT, "force_error", "eV/Å", 10.0, True),
     "strain_stress": MetricSource(STRAIN, "stress_error", "eV/Å³", 0.3, True),
     "diatomics_extra_flips": MetricSource(DIATOMICS, "extra_flips", "", 20.0),
@@ -137,7 +140,7 @@ def variant_rows(observation: Observation, dataset: Dataset) -> list[ProbeItem]:
     `energy_error` [eV/atom] and `force_error` [eV/Å], the length of the difference vector of one atom, are differences
     from the values that follow from the answer to the structure itself.
     """
-    original, probe, n_atoms = (_flat(observation, f"variant_{name}") for name in ("original", "probe", "n_atoms"))
+    original, probe, n_atoms = (flat_array(observation, f"variant_{name}") for name in ("original", "probe", "n_atoms"))
     v, total = len(original), int(n_atoms.sum())
     reference = read_frames(observation, dataset.frames)
     energy = observation.array("variant_energy", (v,))
@@ -146,7 +149,7 @@ def variant_rows(observation: Observation, dataset: Dataset) -> list[ProbeItem]:
     with_forces = reference.forces is not None
     if reference.forces is not None and "variant_forces" in observation.arrays:
         rotation = np.repeat(observation.array("variant_rotation", (v, 3, 3)), n_atoms, axis=0)
-        expected = np.einsum("aij,aj->ai", rotation, reference.forces[_flat(observation, "variant_atom")])
+        expected = np.einsum("aij,aj->ai", rotation, reference.forces[flat_array(observation, "variant_atom")])
         difference = observation.array("variant_forces", (total, 3)) - expected
         starts = np.concatenate([[0], np.cumsum(n_atoms)[:-1]])
         force_error = np.maximum.reduceat(np.linalg.norm(difference, axis=1), starts)
@@ -177,7 +180,7 @@ def gradient_rows(observation: Observation, dataset: Dataset, steps: Sequence[fl
     forces = np.full((total, 3), np.nan) if reference.forces is None else reference.forces
     work = np.add.reduceat((along * forces).sum(axis=2), dataset.frames.offsets[:-1], axis=1)
     failure = np.maximum(observation.causes(*shape, name="displaced_failure").max(axis=(0, 1, 2)), reference.failure)
-    columns = {"force_error": _root_mean_square(slope + work), "scale": _root_mean_square(work), "step": step}
+    columns = {"force_error": root_mean_square(slope + work), "scale": root_mean_square(work), "step": step}
     with_forces = reference.forces is not None
     return [structure_item(dataset, i, GRADIENT, failure[i], _at(columns, i), with_forces) for i in range(n)]
 
@@ -202,8 +205,8 @@ def strain_rows(observation: Observation, dataset: Dataset, steps: Sequence[floa
         stress = observation.array("stressed_stress", (len(chosen), 6))
         failure = np.maximum(failure, observation.causes(len(chosen), name="stressed_failure"))
     columns = {
-        "stress_error": _root_mean_square(derived - stress.T),
-        "scale": _root_mean_square(stress.T),
+        "stress_error": root_mean_square(derived - stress.T),
+        "scale": root_mean_square(stress.T),
         "step": step,
     }
     return [
@@ -248,7 +251,7 @@ def _slopes(energy: Float, steps: Sequence[float]) -> tuple[Float, Float]:
     plain = (energy[:, :, 0] - energy[:, :, 1]) / (2.0 * h[:, None])
     coarse, fine = h[:-1, None] ** 2, h[1:, None] ** 2
     estimates = (coarse * plain[:, 1:] - fine * plain[:, :-1]) / (coarse - fine)
-    gaps = _root_mean_square(np.diff(estimates, axis=1))
+    gaps = root_mean_square(np.diff(estimates, axis=1))
     edge = np.zeros((1, gaps.shape[1]))
     best = np.maximum(np.concatenate([edge, gaps]), np.concatenate([gaps, edge])).argmin(axis=0)
     slopes = np.take_along_axis(estimates, best[None, None], axis=1)[:, 0]
@@ -256,7 +259,7 @@ def _slopes(energy: Float, steps: Sequence[float]) -> tuple[Float, Float]:
     return np.where(finite, slopes, np.nan), np.where(finite, h[1:][best], np.nan)
 
 
-def _root_mean_square(values: Float) -> Float:
+def root_mean_square(values: Float) -> Float:
     """The root mean square of (k, …) over k."""
     return np.asarray(np.sqrt((values**2).mean(axis=0)))
 
@@ -281,5 +284,6 @@ def _length(observation: Observation, name: str) -> int:
     return len(observation.arrays[name])
 
 
-def _flat(observation: Observation, name: str) -> NDArray[np.int64]:
+def flat_array(observation: Observation, name: str) -> NDArray[np.int64]:
+    """The integers (k,) of an observation. Raises ValueError if they are missing."""
     return observation.array(name, (_length(observation, name),), np.int64)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -107,15 +106,36 @@ def _other_images(original: Original, rng: np.random.Generator, n: int, _: float
 
 
 def _other_vectors(original: Original, rng: np.random.Generator, n: int, _: float) -> list[TransformedCopy]:
-    """The same lattice with other vectors: a vector is added to another one, or subtracted from it."""
-    choices = [(first, second, sign) for first, second in permutations(original.periodic, 2) for sign in (1, -1)]
+    """The same lattice with other vectors. The first copy, and then every other one, has the other handedness."""
+    size = len(original.periodic)
     copies = []
-    for k in rng.permutation(len(choices))[:n]:
-        first, second, sign = choices[k]
-        cell = original.cell.copy()
-        cell[first] += sign * cell[second]
-        copies.append(original.copy(original.positions, cell))
+    # A single vector has no other form than its inverse.
+    for k in range(min(n, 1) if size == 1 else n * bool(size)):
+        change = np.eye(3)
+        change[np.ix_(original.periodic, original.periodic)] = change_of_basis(rng, size, 1 if k % 2 else -1)
+        copies.append(original.copy(original.positions, change @ original.cell))
     return copies
+
+
+def change_of_basis(rng: np.random.Generator, size: int, determinant: int) -> Float:
+    """A random unimodular matrix (size, size): its rows are lattice vectors that span the same lattice.
+
+    It adds vectors to others or subtracts them, exchanges and inverts some. These generate every change of basis.
+
+    Args:
+        determinant: 1, or -1 for a lattice of the other handedness.
+    """
+    pairs = [(row, column) for row in range(size) for column in range(row)]
+    sums = np.eye(size)
+    for row, column in pairs:
+        sums[row, column] = rng.integers(-1, 2)
+    if pairs:  # at least one sum
+        sums[pairs[rng.integers(len(pairs))]] = rng.choice([-1, 1])
+    exchanged = sums[rng.permutation(size)][:, rng.permutation(size)]
+    matrix: Float = rng.choice([-1, 1], size)[:, None] * exchanged
+    if np.linalg.det(matrix) * determinant < 0:
+        matrix[0] *= -1
+    return matrix
 
 
 def _doubled_cells(original: Original, _rng: np.random.Generator, n: int, _: float) -> list[TransformedCopy]:

@@ -154,7 +154,10 @@ class Frames:
         return slice(int(self.offsets[index]), int(self.offsets[index + 1]))
 
     def atoms(self, index: int) -> Atoms:
-        """Structure `index` as ASE `Atoms`, with charge and spin in `info` as a calculator sees them."""
+        """Structure `index` as ASE `Atoms`, with charge and spin in `info` where they are stated.
+
+        Calculators always get both: `tasks.model.states.make_atoms`.
+        """
         chosen = self.atom_slice(index)
         atoms = Atoms(
             numbers=self.numbers[chosen],

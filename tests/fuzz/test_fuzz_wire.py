@@ -28,7 +28,8 @@ from sandbox.guest.wire import Channel, WireError, pack_header
 from sandbox.training import TrainedModel, problem_of
 from sandbox.verdict import SubmissionFault
 from sandbox.wire.guard import MAX_FAILURES, MAX_HEADER_BYTES, Guard, expected_result, read_failures
-from sandbox.wire.remote import Hello, RemoteCalculator, StartupError
+from sandbox.wire.hello import Hello
+from sandbox.wire.remote import RemoteCalculator, StartupError
 from sandbox.wire.training import RemoteTrainer, TrainingOrder
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause

@@ -66,6 +66,7 @@ KINDS_THEN = {
 # nve 4: dynamics without forces are NO_FORCES.
 # labelled_frames 4, energy_differences 4, energy_profiles 3, compression 3: items have the errors of the trivial model.
 # phonons 3: the F1 score, which the fixture does not have, is of the stable crystals.
+# physicality 3: the stress of copies, which the fixture's observations do not have.
 MEASURED_THEN = {
     "labelled_frames": 2,
     "energy_differences": 3,
@@ -74,7 +75,11 @@ MEASURED_THEN = {
     "compression": 2,
     "nve": 3,
     "phonons": 2,
+    "physicality": 2,
 }
+# The versions of observations that went up since, by kind; models are asked again.
+# physicality 2: copies with all other lattice vectors, left-handed ones too, and the stress of copies.
+OBSERVED_THEN = {"physicality": 1}
 # The results with other numbers now: penalised errors of energy alone, of models with a frame almost W off or farther,
 # or with a failed one.
 PENALISED_THEN = {("EMT", "strained"), ("Stiff EMT", "strained")} | {
@@ -100,12 +105,14 @@ ESTIMATED = {"interval": list, "ranks": list, "group": int}
 
 @pytest.fixture(autouse=True)
 def versions_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys contain the versions of measurement and guest, so they are those of then with the versions of then.
+    """Keys contain the versions of observation, measurement and guest: with the versions of then they are as they were.
 
     They did not contain the secret of the store.
     """
     for kind, version in MEASURED_THEN.items():
         monkeypatch.setattr(KINDS[kind], "measure_version", version)
+    for kind, version in OBSERVED_THEN.items():
+        monkeypatch.setattr(KINDS[kind], "observe_version", version)
     for module in (request, current_results_of):
         monkeypatch.setattr(module, "guest_version", lambda: GUEST_THEN)
     for module, name in (
@@ -198,6 +205,7 @@ def test_what_is_measured_again_needs_no_model(
         "compression": 3,
         "nve": 4,
         "phonons": 3,
+        "physicality": 3,
     }
     assert now.keys() == MEASURED_THEN.keys()
     for kind, version in now.items():

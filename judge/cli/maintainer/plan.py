@@ -6,18 +6,20 @@ from collections.abc import Mapping
 from itertools import groupby
 
 import numpy as np
+from pydantic import Field
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from judge.cli.output import print_lines
+from judge.evaluation.equal_guests import counts_by_guest
 from judge.evaluation.estimate import DENSITY, CallTime, Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
 from judge.evaluation.request import Request
 from judge.evaluation.schedule import wall_time_s
 from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.workspace import open_workspace
-from submissions.progress import Reporter, duration
+from submissions.progress import Reporter, count, duration
 from submissions.records import Record, Submission
 from submissions.tables import plain_table, table_console
 
@@ -83,6 +85,8 @@ class Forecast(Record):
     Args:
         workers: that share the work, each on a host of its own.
         wall_s: until they are done [s].
+        by_equal_guests: number of units that no model is asked for, since a guest that is declared equal observed them;
+            by the version of that guest.
     """
 
     suite: str
@@ -94,6 +98,7 @@ class Forecast(Record):
     wall_s: float = 0.0
     skipped: tuple[str, ...] = ()
     skipped_tasks: tuple[str, ...] = ()
+    by_equal_guests: dict[str, int] = Field(default_factory=dict)
 
 
 def run_plan(request: Request, workers: int, as_json: bool) -> None:
@@ -129,6 +134,7 @@ def forecast_of(work_plan: WorkPlan, workers: int = 1) -> Forecast:
         wall_s=wall_time_s((work_plan.cost(planned).seconds or 0.0 for planned in work_plan.plan), workers),
         skipped=work_plan.skipped,
         skipped_tasks=work_plan.skipped_tasks,
+        by_equal_guests=counts_by_guest(work_plan.plan, work_plan.common),
     )
 
 
@@ -186,6 +192,10 @@ def _show(console: Console, forecast: Forecast, next_command: str) -> None:
         )
     if any(unit.limited for unit in open_units):
         console.print("(limit): it will run into the time limit of its task.", soft_wrap=True)
+    for guest, number in forecast.by_equal_guests.items():
+        console.print(
+            f"{count(number, 'unit')} observed with the equal guest {guest}: not asked again.", soft_wrap=True
+        )
     if forecast.unknown:
         console.print("Unknown: submitted before the preflight stored its timings.", soft_wrap=True)
     console.print(f"[dim]{escape(ASSUMPTIONS)}[/]", soft_wrap=True)

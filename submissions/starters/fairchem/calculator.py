@@ -1,4 +1,8 @@
-"""A FAIRChem model, such as UMA, as a submission. Written for fairchem-core 2.24.0."""
+"""A FAIRChem model, such as UMA, as a submission. Written for fairchem-core 2.24.0.
+
+UMA reads `atoms.info["charge"]` and `atoms.info["spin"]`, which the judge states of every structure. Crystals whose
+spin is not stated have 0, as UMA expects of them.
+"""
 
 import os
 from pathlib import Path

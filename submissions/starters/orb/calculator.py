@@ -1,4 +1,8 @@
-"""An Orb model as a submission. Written for orb-models 0.5.5; later versions make the calculator otherwise."""
+"""An Orb model as a submission. Written for orb-models 0.5.5; later versions make the calculator otherwise.
+
+OrbMol, the model for molecules, reads `atoms.info["charge"]` and `atoms.info["spin"]`, which the judge states of every
+structure. The models for materials take both or neither.
+"""
 
 import os
 from pathlib import Path

@@ -5,7 +5,7 @@ from tblite.ase import TBLite
 
 
 class Molecule(TBLite):
-    """TBLite at the charge and multiplicity that the judge states in `atoms.info`."""
+    """TBLite at the charge and multiplicity that the judge states in `atoms.info` of every structure."""
 
     def calculate(self, atoms=None, properties=None, system_changes=all_changes):
         """Each call begins anew: what the last structure left behind is of no use for this one."""
@@ -14,7 +14,7 @@ class Molecule(TBLite):
                 "tblite samples the Γ point of a crystal alone, which is right for large cells only"
             )
         self._xtb = self._res = None
-        self.parameters.update(charge=atoms.info.get("charge", 0), multiplicity=atoms.info.get("spin"))
+        self.parameters.update(charge=atoms.info["charge"], multiplicity=atoms.info["spin"])
         super().calculate(atoms, properties, all_changes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from ase.io import write
 
+from sandbox.guest_archive import guest_version
 from tests.world.small_data import labelled
 from tests.world.world import World
 
@@ -113,6 +114,7 @@ def test_doctor(world: World) -> None:
     assert findings["guest, as a process"]["ok"], findings
     assert findings["store"]["ok"]
     assert findings["data"]["ok"]
+    assert findings["guest"]["text"].startswith(f"version {guest_version()}")
     assert status in (0, 1)
 
 

@@ -13,10 +13,11 @@ from statistics import median
 import pytest
 
 from judge.intake.invitations import create_invitation
+from tests.pace import import_cpu_s
 from tests.world.world import World
 
 BIN = Path(sys.executable).parent
-MOST_CPU_S = 0.5
+MOST_CPU = 2.2  # in imports of numpy, pydantic and typer
 ASK = {
     "bash": 'eval "$(judge --show-completion bash)"; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); '
     "_judge_completion judge; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
@@ -105,7 +106,7 @@ def test_a_completion_is_silent_where_names_cannot_be_read(fault: str, submitted
 
 
 @pytest.mark.alone
-def test_a_completion_takes_half_a_second_of_cpu(submitted: World) -> None:
+def test_a_completion_takes_twice_the_cpu_of_importing_three_libraries(submitted: World) -> None:
     for number in range(1000):
         (submitted.root / "store" / "submissions" / f"model-{number}").mkdir()
 
@@ -116,4 +117,5 @@ def test_a_completion_takes_half_a_second_of_cpu(submitted: World) -> None:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     used = {words: median(cpu(words) for _ in range(3)) for words in (*NAMES_OF_STORE, "judge show model-")}
-    assert max(used.values()) < MOST_CPU_S, used
+    most = MOST_CPU * import_cpu_s()
+    assert max(used.values()) < most, (used, most)

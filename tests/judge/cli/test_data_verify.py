@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import docker
+import numpy as np
 import pytest
-from ase import units
+from ase import Atoms, units
 from ase.build import bulk
 from ase.calculators.emt import EMT
+from ase.calculators.singlepoint import SinglePointCalculator
 from ase.io import write
 
 from tests.judge.cli.data_command import NAMED, crystals, faces, run
@@ -89,3 +91,29 @@ def test_labels_are_compared_with_an_image(data_world: World, images: docker.Doc
     status, out, err = run("verify", "copper@1", "--with", "lambench/emt:latest", "--driver", "docker")
     assert status == 0, out + err
     assert "copper@1 [EMT] stress: correlation 1.0000, slope 1 (6 of 6 frames)" in out
+
+
+def labelled_per_atom(*cells: int) -> list[Atoms]:
+    """Copper of 4 times so many atoms, with EMT's energy per atom as its energy."""
+    rng, frames = np.random.default_rng(1), []
+    for n in cells:
+        atoms = bulk("Cu", cubic=True).repeat((n, 1, 1))
+        atoms.set_cell(atoms.cell * rng.uniform(0.97, 1.03), scale_atoms=True)
+        atoms.positions += rng.normal(0, 0.08, atoms.positions.shape)
+        atoms.calc = EMT()
+        atoms.calc = SinglePointCalculator(atoms, energy=atoms.get_potential_energy() / len(atoms))
+        frames.append(atoms)
+    return frames
+
+
+def test_energies_per_atom_are_named_against_a_model(data_world: World) -> None:
+    write("mine.extxyz", labelled_per_atom(*(1, 2, 3) * 4))
+    write("small.extxyz", labelled_per_atom(*(1,) * 12))
+    assert run("import", "extxyz", "mine.extxyz", *NAMED, "--units", "ase")[0] == 0
+    assert run("import", "extxyz", "small.extxyz", "--name", "small", *NAMED[2:], "--units", "ase")[0] == 0
+    status, out, err = run("verify", "mine@1", "small@1", "--with", str(EMT_FOLDER), "--driver", "process")
+    assert status == 1, err
+    of_several_sizes, of_one_size = (line for line in out.splitlines() if line.startswith("NOT"))
+    wrong = "energies per atom taken for totals"
+    assert of_several_sizes.startswith(f"NOT  mine@1 [EMT] energy: labels are {wrong}: correlation ")
+    assert of_one_size == f"NOT  small@1 [EMT] energy: labels are 0.25 times the model's: {wrong} (1/4)"

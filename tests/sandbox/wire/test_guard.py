@@ -19,7 +19,8 @@ from sandbox.guest.wire import (
     read_arrays,
 )
 from sandbox.wire.guard import AnswerShapeError, Guard, expected_result, read_failures
-from sandbox.wire.remote import RemoteCalculator, read_hello
+from sandbox.wire.hello import read_hello
+from sandbox.wire.remote import RemoteCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
 from tests.sandbox.wire.channels import pair, result_arrays, send

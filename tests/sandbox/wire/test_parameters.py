@@ -16,7 +16,7 @@ from sandbox.guest import parameters
 from sandbox.guest.parameters import count_parameters
 from sandbox.guest.wire import WireError
 from sandbox.limits import Limits
-from sandbox.wire.remote import read_hello
+from sandbox.wire.hello import read_hello
 from sandbox.wire.session import run_session
 from submissions import records
 

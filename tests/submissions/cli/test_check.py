@@ -28,7 +28,7 @@ from submissions.preflight.measured_properties import (
     measured_elements,
     parameters_differ,
 )
-from submissions.preflight.probes import public_structures
+from submissions.preflight.public_structures import public_structures
 from submissions.preflight.table import preflight_table
 from submissions.records import Check, ModelCard, PreflightReport
 from submissions.requests import Receipt
@@ -130,7 +130,7 @@ def test_the_digest_is_of_the_factory_s_module_and_json_is_all_that_a_machine_re
     assert first["receipt"]["verdict"] == "OK"
     assert {check["name"] for check in first["preflight"]["checks"]} >= {"starts", "answers", "resources"}
     assert first["preflight"]["n_parameters"] == 12
-    assert first["preflight"]["answered_elements"] == ["H", "C", "O", "Cu", "Pt"]
+    assert first["preflight"]["answered_elements"] == ["H", "C", "N", "O", "Cu", "Pt"]
     assert first["preflight"]["unanswered_elements"] == ["Na", "Si", "Cl"]
     author.write("data/large.bin", "y")
     author.write("calculator.py", f"raise RuntimeError\n{EMT}")

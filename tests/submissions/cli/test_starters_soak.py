@@ -6,13 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import docker
 import pytest
 
+from sandbox.driver import Question
+from sandbox.drivers.docker_driver import DockerDriver
+from sandbox.limits import Limits
+from sandbox.rundir import RunDir
+from sandbox.wire.session import run_session
 from submissions.card.starter import StarterName
+from submissions.preflight.preflight import run_preflight
+from submissions.preflight.public_structures import public_structures
 from submissions.requests import Receipt
 from tests.submissions.cli.starter_images import Builder, passes, run, wheels_for, write_weights
+from tests.submissions.s22 import judge_s22
 
 pytestmark = [pytest.mark.docker, pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -147,6 +156,24 @@ def test_orb_with_untrained_models(
 ) -> None:
     folder = init(monkeypatch, tmp_path, StarterName.ORB)
     assert "torch" in passes_with_weights(builder, images, monkeypatch, folder, UNTRAINED_ORB).versions
+    for domain in ("Inorganic Materials", "Molecules"):  # Orb v3, and OrbMol, which demands charge and spin
+        answers_all_structures(domain)
+
+
+def answers_all_structures(domain: str) -> None:
+    """In the preflight and in S22, the model of `domain` of the image of Orb answers whatever it is asked."""
+    with TemporaryDirectory(prefix="lj") as run_dir:
+        driver = DockerDriver(RunDir(Path(run_dir)))
+        image, limits = driver.resolve("lambench-test/starter-orb:latest"), Limits(cpus=1)
+        outcome = run_preflight(driver, image, limits, [Question(domain=domain)])
+        assert outcome.value is not None, outcome
+        checks = {check.name: check for check in outcome.value.checks}
+        assert checks["answers"].value == f"{len(public_structures())} of {len(public_structures())} structures"
+        assert "charge and spin" not in checks
+        judged = run_session(driver, image, limits, Question(domain=domain), judge_s22)
+    assert judged.value is not None, judged
+    assert len(judged.value.items) == 22
+    assert judged.value.items.failures() == {}
 
 
 def test_mattersim_with_an_untrained_model(

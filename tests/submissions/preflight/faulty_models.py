@@ -63,6 +63,22 @@ FAULTS = {
     "forces of opposite sign": model('results["forces"] = -results["forces"]'),
     "forces in kcal/mol/Å": model('results["forces"] = results["forces"] * 23.0605'),
     "an energy per atom": model('results["energy"] = results["energy"] / len(atoms)'),
+    "everything per atom": model("for name in results: results[name] = results[name] / len(atoms)"),
+    "stress with the sign of det(cell)": model(
+        f'{_IF_STRESS}results["stress"] * np.sign(np.linalg.det(atoms.cell.array))'
+    ),
+    "stress from the lengths of the vectors": model(
+        f'{_IF_STRESS}results["stress"] * (1.0 + (np.prod(atoms.cell.lengths()) > 1.1 * atoms.get_volume()))'
+    ),
+    "left-handed cells refused": model(
+        'if np.linalg.det(atoms.cell.array) < 0: raise ValueError("the cell is left-handed")'
+    ),
+    "stress that is not symmetric": model(
+        f'{_IF_STRESS}results["stress"][[[0, 5, 4], [5, 1, 3], [4, 3, 2]]] + [[0, 0.01, 0], [-0.01, 0, 0], [0, 0, 0]]'
+    ),
+    "charge -1 in info is an error": model(
+        'if atoms.info.get("charge") == -1: raise ValueError("unsupported charge -1")'
+    ),
     "forces turned": model('results["forces"] = results["forces"][:, [1, 0, 2]]'),
     "energies alone": model(attributes='implemented_properties = ["energy"]'),
     "no stress offered": model(attributes='implemented_properties = ["energy", "forces"]'),

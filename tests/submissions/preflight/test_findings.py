@@ -25,6 +25,9 @@ from tests.submissions.preflight.faulty_models import FAULTS
 
 FORCES, STRESS, BATCH = "forces = −∇E, copper crystal", "stress = dE/dε, copper crystal", "batch against single"
 ETHANOL_FORCES = "forces = −∇E, ethanol"
+LATTICE, TWICE = "lattice vectors, copper crystal", "twice the size, copper crystal"
+INVARIANCES = ("invariances, copper crystal", "invariances, ethanol")
+TWICE_ETHANOL = "twice the size, ethanol"
 
 
 class Examiner:
@@ -66,9 +69,18 @@ def test_a_model_without_a_fault_has_no_finding(examiner: Examiner) -> None:
     assert checks[FORCES].passed
     assert checks[ETHANOL_FORCES].passed
     assert checks[STRESS].passed
+    assert checks[LATTICE].passed
+    assert checks[TWICE].passed
+    assert checks[TWICE_ETHANOL].passed
     assert checks[BATCH].passed
-    assert "structures" not in checks
-    assert "stress" not in checks
+    assert not {"structures", "stress", "stress symmetry", "charge and spin"} & checks.keys()
+
+
+# Other rows that a fault changes, too.
+EFFECTS = {
+    "forces turned": set(INVARIANCES),
+    "everything per atom": {TWICE, TWICE_ETHANOL},
+}
 
 
 @pytest.mark.parametrize(
@@ -82,9 +94,20 @@ def test_a_model_without_a_fault_has_no_finding(examiner: Examiner) -> None:
         ("stress is zero", (STRESS,), "differs by"),
         ("forces of opposite sign", (FORCES, ETHANOL_FORCES), "looks like the opposite sign;"),
         ("forces in kcal/mol/Å", (FORCES, ETHANOL_FORCES), "looks like kcal/mol/Å;"),
-        ("an energy per atom", (FORCES, ETHANOL_FORCES, STRESS), "looks like an energy per atom;"),
+        ("an energy per atom", (FORCES, ETHANOL_FORCES, STRESS, TWICE, TWICE_ETHANOL), "looks like an energy per atom"),
+        ("everything per atom", (TWICE,), "looks like an energy per atom: two cells have the energy of one"),
+        ("everything per atom", (TWICE_ETHANOL,), "an energy per atom: two molecules far apart have the energy of one"),
+        ("stress with the sign of det(cell)", (LATTICE,), "stress changes where two lattice vectors are exchanged"),
+        ("stress with the sign of det(cell)", (LATTICE,), "stress changes where a lattice vector is inverted"),
+        ("stress from the lengths of the vectors", (LATTICE,), "where a lattice vector is added to another"),
+        ("left-handed cells refused", (LATTICE,), "the model fails where two lattice vectors are exchanged"),
         ("forces turned", (FORCES, ETHANOL_FORCES), "differs by"),
         ("no stress returned", ("stress",), "declares stress but returned none for 2 periodic cells"),
+        (
+            "stress that is not symmetric",
+            ("stress symmetry",),
+            "the stress matrix is not symmetric, by up to 0.02 eV/Å³",
+        ),
         ("no stress for slabs", ("stress",), "declares stress but returned none for 1 of 2 periodic cells"),
         ("NaN for stress", ("stress",), "declares stress but returned none for 2 periodic cells"),
         ("a batch in reverse order", (BATCH,), "the order of a batch is not kept: answer 1 is that of structure 3"),
@@ -101,7 +124,7 @@ def test_a_fault_is_named_in_its_rows_and_in_no_other(
         assert checks[row].passed is False, checks[row]
         assert words in checks[row].value, checks[row]
     others = {name for name, check in checks.items() if check.passed is False} - set(rows)
-    assert others <= ({"invariances, copper crystal", "invariances, ethanol"} if fault == "forces turned" else set())
+    assert others <= EFFECTS.get(fault, set())
 
 
 def test_a_batch_in_order_is_ticked(examiner: Examiner) -> None:
@@ -124,13 +147,20 @@ def test_what_an_energy_only_model_does_not_offer_is_not_measured(examiner: Exam
 @pytest.mark.parametrize("fault", ["noise", "sees charge below the noise"])
 def test_nothing_is_ticked_where_noise_hides_the_answer(examiner: Examiner, fault: str) -> None:
     checks = examiner.checks(fault)
-    for row in (FORCES, ETHANOL_FORCES, STRESS, BATCH, "invariances, copper crystal", "invariances, ethanol"):
+    for row in (FORCES, ETHANOL_FORCES, STRESS, LATTICE, TWICE, TWICE_ETHANOL, BATCH, *INVARIANCES):
         assert checks[row].passed is None, checks[row]
         assert checks[row].value.startswith("not measured: "), checks[row]
     for row in ("charge awareness", "spin awareness"):
         assert "is within the noise" in checks[row].value, checks[row]
     assert checks["repetition, copper crystal"].passed is False
     assert measured_conservative(PreflightReport(checks=tuple(checks.values()))) is None
+
+
+def test_structures_that_fail_over_charge_are_named_with_what_the_judge_sets(examiner: Examiner) -> None:
+    row = {check.name: check for check in examiner.report("charge -1 in info is an error").checks}["charge and spin"]
+    assert row.passed is False
+    assert row.value.startswith("hydroxide ion failed over them. ")
+    assert 'atoms.info["charge"] and atoms.info["spin"] (2S+1)' in row.value
 
 
 def test_a_dependence_on_charge_and_spin_above_the_noise_is_seen(examiner: Examiner) -> None:

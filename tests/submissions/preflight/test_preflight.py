@@ -21,7 +21,8 @@ from submissions.preflight.batches import answered_order, batch_difference, batc
 from submissions.preflight.gradients import GradientComparison, compare_forces, energy_noise
 from submissions.preflight.log import MAX_BYTES, log_path, printable_end, read_log
 from submissions.preflight.preflight import measure_model
-from submissions.preflight.probes import AnswerDifference, charge_and_spin, invariances, public_structures
+from submissions.preflight.probes import AnswerDifference, charge_and_spin, invariances
+from submissions.preflight.public_structures import public_structures
 from submissions.records import PreflightReport, Submission, submission_id
 from submissions.store.local import LocalStore
 from tasks.model.calculator import InProcessCalculator

@@ -6,12 +6,12 @@ import itertools
 
 import pytest
 
-from submissions.preflight.probes import public_structures
+from submissions.preflight.public_structures import CRYSTALS, IONS, MOLECULES, public_structures
 from submissions.preflight.task_outlook import CAN_DO, IN_PART, MISSED, SUITES, suite_counts, task_outlook
 from tasks.kinds.registry import KINDS
 from tasks.learning.training import Learning
 from tasks.structures.predictions import ALL_PROPERTIES, Properties
-from tasks.suites.suite import packaged_suites
+from tasks.suites.suite import load_suite, packaged_suites
 
 EVERY = tuple(public_structures())
 
@@ -36,12 +36,47 @@ def test_a_model_that_is_not_trained_is_asked_as_it_is() -> None:
     assert not [row for row in task_outlook(ALL_PROPERTIES, EVERY, True) if row.name == IN_PART]
 
 
+def values(row: str, *failed: str) -> list[str]:
+    """The rows about sorts of structures, of a model that fails some."""
+    answered = [name for name in EVERY if name not in failed]
+    return [check.value for check in task_outlook(ALL_PROPERTIES, answered, True) if check.name == row]
+
+
 def test_a_model_that_knows_no_crystal_misses_tasks_with_crystals() -> None:
-    values = [row.value for row in task_outlook(ALL_PROPERTIES, ("water", "ethanol"), True) if row.name == MISSED]
-    assert len(values) == 1
-    assert "crystal" in values[0]
-    assert "copper crystal, silicon crystal and rock salt" in values[0]
-    assert not [row for row in task_outlook(ALL_PROPERTIES, ("rock salt", "water"), True) if row.name == MISSED]
+    (missed,) = values(MISSED, *CRYSTALS)
+    assert missed == "all with crystals, if they fail as copper crystal, silicon crystal and rock salt did"
+    assert not values(MISSED, "copper crystal", "water")
+    assert values(IN_PART, "copper crystal", "water") == [
+        "with crystals like copper crystal, which failed",
+        "with molecules like water, which failed",
+    ]
+
+
+def test_a_model_that_fails_in_some_states_misses_tasks_with_them() -> None:
+    assert values(MISSED, *IONS) == [
+        "all with charged molecules, if they fail as hydroxide ion and ammonium ion did",
+    ]
+    assert values(MISSED, "oxygen triplet") == []
+    assert values(IN_PART, "oxygen triplet") == ["with open-shell molecules like oxygen triplet, which failed"]
+    molecules = [name for name in EVERY if name not in (*CRYSTALS, "platinum slab")]
+    assert len(values(MISSED, *molecules)) == 1  # those in special states are molecules
+
+
+@pytest.mark.parametrize("failed", EVERY)
+def test_a_structure_that_fails_counts_against_all_tasks_of_all_suites(failed: str) -> None:
+    (counts,) = values(SUITES, failed)
+    assert "all tasks" not in counts
+    assert f"items like {failed} fail in them" in counts
+    assert values(SUITES) == [f"all tasks of all {len(packaged_suites())} suites"]
+
+
+def test_tasks_of_a_domain_whose_structures_all_fail_are_not_counted() -> None:
+    (counts,) = values(SUITES, *MOLECULES)
+    tasks = load_suite("lambench-2026").tasks
+    n = sum(task.domain != "Molecules" for task in tasks)
+    assert 0 < n < len(tasks)
+    assert f"{n} of {len(tasks)} in lambench-2026" in counts
+    assert "none of " in counts
 
 
 def test_the_tasks_of_each_suite_are_counted() -> None:

@@ -13,7 +13,7 @@ from ase.calculators.lj import LennardJones
 
 from tasks.metrics.measurement import Measurement
 from tasks.physicality.kind import PhysicalityParameters
-from tasks.physicality.measures import FURTHER_LAWS, METRICS
+from tasks.physicality.measures import FURTHER_LAWS, METRICS, STRESS_GROUPS
 from tasks.physicality.structures import build_physicality
 from tasks.physicality.variants import PROBES
 from tasks.structures.predictions import Cause
@@ -58,8 +58,8 @@ def test_emt_passes_on_its_metals_and_fails_what_it_does_not_know() -> None:
     measurement = measured(EMT(), part("Cu", "Cu3Au", "O/Pt(111)", "NaCl"), parameters)
     failed = [name for name, cause in zip(measurement.items.id, measurement.items.cause, strict=True) if cause]
     assert all("NaCl" in name or name == "Si2" for name in failed)
-    # It fails each probe that applies to a crystal, and as one pair.
-    assert measurement.items.failures() == {Cause.UNSUPPORTED: len(PROBES) - 1 + 2 + 1}
+    # It fails each probe that applies to a crystal, its stress, and as one pair.
+    assert measurement.items.failures() == {Cause.UNSUPPORTED: len(PROBES) - 1 + len(STRESS_GROUPS) + 2 + 1}
     for name, measure in METRICS.items():
         if name in FURTHER_LAWS:
             continue
@@ -163,6 +163,16 @@ def other_sign(atoms: Atoms, results: dict[str, Any]) -> None:
         results["stress"] = -results["stress"]
 
 
+def handed_stress(atoms: Atoms, results: dict[str, Any]) -> None:
+    if "stress" in results:
+        results["stress"] = results["stress"] * np.sign(np.linalg.det(atoms.cell.array))
+
+
+def vertical_stress(atoms: Atoms, results: dict[str, Any]) -> None:
+    if "stress" in results:
+        results["stress"] = results["stress"] * [1.0, 1.0, 1.5, 1.0, 1.0, 1.0]
+
+
 def step(atoms: Atoms, results: dict[str, Any]) -> None:
     if len(atoms) == 2:
         results["energy"] -= 2.0 * (atoms.get_distance(0, 1) > 1.5)
@@ -179,6 +189,8 @@ UNSOUND = {
     root: {"supercell_energy", "fragments_energy"},
     scaled_forces: {"gradient_forces", "diatomics_conservation"},
     other_sign: {"strain_stress"},
+    handed_stress: {"lattice_stress"},
+    vertical_stress: {"strain_stress", "rotation_stress"},
     step: {"diatomics_tortuosity", "diatomics_energy_jump", "diatomics_conservation"},
 }
 

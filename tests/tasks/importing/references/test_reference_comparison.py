@@ -10,9 +10,11 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
+from submissions.preflight.factors import force_mistakes, looks_like, stress_mistakes
 from tasks.importing.references.reference_comparison import LabelComparison, compare, unit_mistake
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Frames
+from tasks.structures.known_mistakes import ASE_UNITS, STRESS_ORDERS, Order, both_ways, order_words
 from tasks.structures.predictions import ALL_PROPERTIES, Cause, Labels, Predictions, Property
 
 
@@ -179,3 +181,116 @@ def test_a_model_of_another_world_names_nothing_that_is_a_unit() -> None:
     """Lennard-Jones argon as the model of copper must give some finding."""
     other = InProcessCalculator(LennardJones(sigma=3.4, epsilon=0.0104, rc=8.0)).compute(FRAMES, ALL_PROPERTIES)
     assert any(c.findings for c in compare(LABELS, other, FRAMES))
+
+
+# Sizes and orders
+
+
+def of_sizes(*cells: int) -> Frames:
+    """Frames of alloys of 4 times so many atoms."""
+    rng, made = np.random.default_rng(4), []
+    for i, n in enumerate(cells):
+        atoms = FRAMES.atoms(i % len(FRAMES)).repeat((n, 1, 1))
+        atoms.positions += rng.normal(0, 0.05, atoms.positions.shape)
+        made.append(atoms)
+    return Frames.from_atoms(made)
+
+
+MIXED_SIZES = of_sizes(1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3)
+MIXED_ANSWER = InProcessCalculator(EMT()).compute(MIXED_SIZES, ALL_PROPERTIES)
+ZEROS = -45_000.0 * np.add.reduceat(MIXED_SIZES.numbers == 29, MIXED_SIZES.offsets[:-1])  # of electrons
+PER_ATOM = "energies per atom taken for totals"
+
+
+def energy_findings(energy: np.ndarray, frames: Frames, answer: Predictions) -> tuple[str, ...]:
+    (comparison,) = compare(Labels(energy=energy), replace(answer, forces=None, stress=None), frames)
+    return comparison.findings
+
+
+def with_noise(answer: Predictions, seed: int) -> Predictions:
+    """A model whose energies per atom are off by a tenth of their spread."""
+    rng = np.random.default_rng(seed)
+    return replace(answer, energy=answer.energy + rng.normal(0, 0.02, len(answer.energy)) * MIXED_SIZES.n_atoms)
+
+
+@pytest.mark.parametrize("model", [ANSWER, noisy()], ids=["exact", "noisy"])
+def test_energies_per_atom_of_frames_of_one_size_are_a_known_ratio(model: Predictions) -> None:
+    (finding,) = named(times(energy=0.25), model)["energy"].findings
+    assert finding.partition(" times the model's: ")[2].split(", or ")[0].startswith(f"{PER_ATOM} (1/")
+    assert named(times(energy=0.25))["energy"].findings == (f"labels are 0.25 times the model's: {PER_ATOM} (1/4)",)
+
+
+def test_energies_per_atom_in_another_unit_name_both() -> None:
+    (finding,) = named(times(energy=23.0605 / 4))["energy"].findings
+    assert "energies per atom in kcal/mol taken for totals in eV (5.765" in finding
+
+
+@pytest.mark.parametrize("zeros", [0.0, ZEROS], ids=["", "zeros of electrons"])
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_energies_per_atom_of_frames_of_several_sizes_are_named(zeros: float | np.ndarray, seed: int | None) -> None:
+    model = MIXED_ANSWER if seed is None else with_noise(MIXED_ANSWER, seed)
+    energy = MIXED_ANSWER.energy + zeros
+    assert energy_findings(energy, MIXED_SIZES, model) == ()
+    (finding,) = energy_findings(energy / MIXED_SIZES.n_atoms, MIXED_SIZES, model)
+    assert finding.startswith(f"labels are {PER_ATOM}: correlation ")
+    first, second = energy_findings(energy / MIXED_SIZES.n_atoms / 27.2114, MIXED_SIZES, model)
+    assert first.startswith(f"labels are {PER_ATOM}")
+    assert ": hartree taken for eV" in second
+
+
+def test_energies_per_atom_and_hartree_are_both_named_where_both_explain_the_ratio() -> None:
+    """Frames of 28 atoms, and hartree: both explain the ratio, and the nearest is named first."""
+    frames = of_sizes(7, 7, 7, 7, 7, 7)
+    answer = InProcessCalculator(EMT()).compute(frames, ("energy",))
+    (finding,) = energy_findings(answer.energy / 28.0, frames, answer)
+    assert f": {PER_ATOM} (1/28), or hartree taken for eV (1/27.2114)" in finding
+    (finding,) = energy_findings(answer.energy / 27.2114, frames, answer)
+    assert f": hartree taken for eV (1/27.2114), or {PER_ATOM} (1/28)" in finding
+
+
+@pytest.mark.parametrize("order", STRESS_ORDERS[1:])
+@pytest.mark.parametrize("factor", [1.0, -1602.177])
+def test_an_order_of_components_is_named(order: Order, factor: float) -> None:
+    assert LABELS.stress is not None
+    labels = replace(LABELS, stress=factor * LABELS.stress[:, list(order)])
+    for model in (ANSWER, noisy(2, 0.2)):
+        first, *others = named(labels, model)["stress"].findings
+        assert first == f"their components come in {order_words(order)}"
+        assert [("negative" in line, "kbar taken for eV/Å³" in line) for line in others] == (
+            [] if factor == 1.0 else [(True, False), (False, True)]
+        )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_right_order_is_left_alone(seed: int) -> None:
+    for size in (0.3, 1.0):
+        findings = named(LABELS, noisy(seed, size))["stress"].findings
+        assert not any("components" in finding for finding in findings)
+
+
+def test_components_that_are_rounding_have_no_order() -> None:
+    assert LABELS.stress is not None
+    rounding = LABELS.stress * ([1.0] * 3 + [1e-9] * 3)
+    shuffled = rounding[:, [0, 1, 2, 5, 3, 4]]
+    assert named(replace(LABELS, stress=shuffled), replace(ANSWER, stress=rounding))["stress"].findings == ()
+
+
+def test_virials_are_named() -> None:
+    assert MIXED_ANSWER.stress is not None
+    virials = Labels(stress=MIXED_ANSWER.stress * MIXED_SIZES.volumes[:, None])
+    (comparison,) = compare(virials, MIXED_ANSWER, MIXED_SIZES)
+    assert "virials, not divided by the volume, taken for stress" in comparison.findings[0]
+    (comparison,) = compare(replace(virials, stress=-virials.stress), MIXED_ANSWER, MIXED_SIZES)  # type: ignore[operator]
+    assert any("virials" in finding for finding in comparison.findings)
+    assert any(finding.startswith("negative correlation") for finding in comparison.findings)
+
+
+@pytest.mark.parametrize("quantity", ["forces", "stress"])
+def test_the_preflight_of_a_model_names_the_same_units(quantity: Property) -> None:
+    expected = np.array([0.3, -1.0, 0.7, 0.2, 0.5, -0.4])
+    mistakes = {"forces": force_mistakes(4), "stress": stress_mistakes(4, 40.0)}[quantity]
+    in_units_of_ase = [mistake for mistake in both_ways(quantity) if mistake.right in ASE_UNITS]
+    assert len(in_units_of_ase) >= 5
+    for mistake in in_units_of_ase:
+        assert looks_like(mistake.factor * expected, expected, mistakes) == mistake.wrong
+        assert mistake.words() in (unit_mistake(quantity, mistake.factor) or "")
