@@ -114,8 +114,8 @@ class Watch:
         failed_share: an observation of many structures stops early once more than this share of them has failed.
         checkpoint: None if nothing is to be kept.
         resumed: called if the observation goes on from the checkpoint that an interrupted one left.
-        secret: random numbers for hidden structures and for consistency checks depend on it, so nobody else can
-            compute them; may be empty.
+        secret: random numbers for hidden structures, for consistency checks and for what a kind draws depend on it, so
+            nobody else can compute them; may be empty.
         judged: by which the accuracy of the model is judged, for a consistency check; None: there are none.
     """
 
@@ -216,6 +216,8 @@ class Traits:
             and parameters; None if there are none. It raises ValueError if these do not fit. None: no run is stored.
         backbone_maps: the dihedrals of proteins in the same run, also from the name of a label set (None: the default
             one), for Ramachandran plots; empty if it has none. None: the kind has none.
+        draws: what of its questions is drawn from the store's secret, in one sentence for readers: then it is given as
+            `Watch.secret` also where structures are public. Empty: only order and copies of hidden structures are.
         page: the text of a Jinja template that explains the kind on its tasks' pages; empty: the file
             `templates/kinds/<kind>.html` if there is one, else a plain page made from these traits.
     """
@@ -236,6 +238,7 @@ class Traits:
     backbone_maps: Callable[[Observation, Dataset, Any, str, str | None], Sequence[BackboneMap]] | None = field(
         default=None, repr=False
     )
+    draws: str = ""
     page: str = ""
 
     @property

@@ -152,9 +152,10 @@ def observe_unit(
 def secret_of(unit: Unit, structures: Structures, place: UnitStorage) -> bytes:
     """The secret on which the questions depend; empty if everybody may know them.
 
-    What a consistency check asks must be unknown also where the structures are public.
+    What a consistency check asks, and what a kind draws, must be unknown also where the structures are public.
     """
-    return order_secret(place.store) if structures.hidden or isinstance(unit.kind, Rechecking) else b""
+    draws = structures.hidden or isinstance(unit.kind, Rechecking) or unit.kind.traits.draws
+    return order_secret(place.store) if draws else b""
 
 
 @dataclass

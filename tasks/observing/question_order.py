@@ -18,14 +18,18 @@ from numpy.typing import NDArray
 from tasks.structures.frames import Int
 
 
-def generator_for(frames_sha256: str, observe_version: int, secret: bytes = b"") -> np.random.Generator:
-    """The generator of all random numbers in the questions about the structures of this hash.
+def generator_for(
+    frames_sha256: str, observe_version: int, secret: bytes = b"", purpose: str = ""
+) -> np.random.Generator:
+    """The generator of random numbers in the questions about the structures of this hash.
 
     Args:
         observe_version: of the kind: another version draws other numbers.
         secret: of the store; empty: the numbers follow from the other arguments, which anybody may know.
+        purpose: another one draws other numbers, so that draws of one kind do not depend on each other; empty for order
+            and copies.
     """
-    stated = f"{frames_sha256} {observe_version}".encode()
+    stated = f"{frames_sha256} {observe_version} {purpose}".rstrip().encode()
     digest = hmac.digest(secret, stated, "sha256") if secret else hashlib.sha256(stated).digest()
     return np.random.default_rng(int.from_bytes(digest, "little"))
 
