@@ -18,8 +18,8 @@ from sandbox.wire.session import run_session
 from submissions.progress import Report, Reporter
 from tasks.datasets.card import Table
 from tasks.datasets.dataset import Dataset
+from tasks.importing.checks.set_faults import imbalance
 from tasks.importing.import_checks import too_few_for_energy
-from tasks.importing.reactions import imbalance
 from tasks.importing.references.item_comparison import (
     NOT_COMPARED,
     UNBALANCED,

@@ -159,6 +159,7 @@ class Difference(TableItem):
     Args:
         quantity: its name, if a data set has several quantities (`barrier`, `reaction energy`).
         area: [Å²] by which the sum is divided (interfaces, surfaces); None: it is not.
+        unbalanced: whether atoms or charges appear or vanish on purpose.
         weight: of its absolute error in a weighted mean; None: it has none.
         reference: [eV], or [eV/Å²] if there is an area.
         uncertainty: of the reference, in its unit, as its authors state it; absent for a label set: it is not known.
@@ -166,6 +167,7 @@ class Difference(TableItem):
 
     quantity: str = ""
     area: Positive | None = None
+    unbalanced: bool = later(False)
     weight: Positive | None = later(None)
     terms: tuple[Summand, ...] = Field(min_length=1)
     reference: dict[str, FiniteFloat]

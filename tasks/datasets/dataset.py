@@ -97,6 +97,7 @@ class Dataset:
     Args:
         label_arrays: by label set.
         geometries: by label set, the relaxed geometries.
+        doubts: what its importer took for granted, a line each; they are not stored.
 
     Raises:
         DatasetError: an array of a wrong shape, an index out of range, a label where there can be none; the line
@@ -109,6 +110,7 @@ class Dataset:
     label_arrays: Mapping[str, Labels]
     conditions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     geometries: Mapping[str, Geometries] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_structures(self.card, self.frames)

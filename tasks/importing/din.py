@@ -31,7 +31,6 @@ from tasks.datasets.dataset import Dataset
 from tasks.importing.energy_sums import Sums
 from tasks.importing.importers import read_atoms
 from tasks.importing.ml_peg.files import atoms_of, charge_and_multiplicity
-from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
 from tasks.structures.text_files import read_text
 
 STRUCTURES = "structures.extxyz"
@@ -67,7 +66,7 @@ def import_din(folder: Path, card: Card) -> Dataset:
         id = "_".join(names) if not field else names[(field - 1 if field > 0 else field) % len(names)]
         ids[id] = ids.get(id, 0) + 1
         sums.add(id if ids[id] == 1 else f"{id} #{ids[id]}", block.terms, block.reference)
-    return sums.dataset(card)
+    return sums.dataset(card, path)
 
 
 def blocks(lines: list[str], path: Path) -> Iterator[DinItem]:
@@ -123,11 +122,8 @@ def _named(folder: Path) -> dict[str, Atoms]:
 
 def _add(sums: Sums, name: str, named: dict[str, Atoms], folder: Path, where: str) -> None:
     if name in named:
-        info = named[name].info
-        charge, spin = stated_charge(info.get("charge", 0), f"{folder / STRUCTURES}: {name}"), info.get("multiplicity")
-        if spin is not None:
-            spin = stated_multiplicity(spin, f"{folder / STRUCTURES}: {name}")
-        sums.structure(name, named[name], charge, spin)
+        with dataset_faults(folder / STRUCTURES):
+            sums.structure(name, named[name])
         return
     path = folder / f"{name}.xyz"
     if not path.is_file():

@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from ase import Atoms
+from ase.data import ground_state_magnetic_moments
 
 from tasks.datasets.card import Card, DatasetError, Difference, Summand, Table
 from tasks.datasets.dataset import Dataset
+from tasks.importing.checks.set_faults import checked_set, guessed_multiplicities
 from tasks.importing.labelled_import import with_periodicity
+from tasks.importing.reading.stated_states import stated_state
+from tasks.model.states import lowest_spin
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 from tasks.structures.units import Unit, unit_size
@@ -29,23 +33,37 @@ class Sums:
         self.structures: dict[str, Atoms] = {}
         self.groups: dict[str, str] = {}
         self.rows: list[Difference] = []
+        self.guessed: list[str] = []  # molecules that state no 2S+1
         self.labels: Labels | None = None
 
     def structure(
-        self, name: str, atoms: Atoms, charge: int = 0, multiplicity: int | None = None, group: str = ""
+        self, name: str, atoms: Atoms, charge: int | None = None, multiplicity: int | None = None, group: str = ""
     ) -> str:
         """Adds a structure, and returns its name. One that is there stays.
 
         Args:
-            multiplicity: 2S+1; None: the lowest that the number of electrons allows, of a molecule.
+            charge: [e]; None: as `info` of the atoms states it, else 0.
+            multiplicity: 2S+1; None: as `info` states it, else the lowest that the number of electrons allows, of a
+                molecule.
+
+        Raises:
+            DatasetError: the name is that of other atoms, or of another state.
         """
+        stated_charge, stated_spin = stated_state(atoms.info, name)
+        charge, spin = stated_charge if charge is None else charge, multiplicity or stated_spin
+        if not (spin or atoms.pbc.any()):
+            spin = lowest_spin(atoms.numbers, charge)
+            if name not in self.structures:
+                self.guessed.append(name)
+        state = {"charge": charge, "spin": spin}  # as `Frames.from_atoms` reads 2S+1
         if name not in self.structures:
             copy = Atoms(atoms.numbers, atoms.positions, cell=atoms.cell, pbc=atoms.pbc)
-            lowest = 1 + (int(copy.numbers.sum()) - charge) % 2
-            spin = multiplicity if multiplicity is not None else (0 if copy.pbc.all() else lowest)
-            copy.info |= {"charge": charge, "spin": spin}  # as `Frames.from_atoms` reads 2S+1
+            copy.info |= state
             self.structures[name] = copy
             self.groups[name] = group
+        first = self.structures[name]
+        if not np.array_equal(first.numbers, atoms.numbers) or first.info != state:
+            raise DatasetError(f"{name}: is there twice, with other atoms or another state: give each its own name")
         return name
 
     def add(
@@ -98,11 +116,14 @@ class Sums:
                 terms = {name: 1.0, names[origin]: -1.0}
                 self.add(name, terms, energy - energies[origin], group=group, cluster=group, quantity=quantity)
 
-    def dataset(self, card: Card) -> Dataset:
+    def dataset(self, card: Card, where: object = None) -> Dataset:
         """The data set, at the card's default label set.
 
+        Args:
+            where: the file at fault, for the error; None: the card's name.
+
         Raises:
-            DatasetError: there are no items.
+            DatasetError: there are no items, or the set has one of `tasks.importing.checks.set_faults`.
         """
         if not self.rows:
             raise DatasetError(f"{card.name}: has no items")
@@ -112,7 +133,24 @@ class Sums:
         names = tuple(self.structures)
         table = Table(id=names, group=tuple(self.groups[name] for name in names), cluster=names, differences=rows)
         labels = {} if self.labels is None else {level: self.labels}
-        return Dataset(with_periodicity(card, frames), frames, table, labels)
+        doubts = (self._guesses(),) if self.guessed else ()
+        dataset = Dataset(with_periodicity(card, frames), frames, table, labels, doubts=doubts)
+        return checked_set(dataset, card.name if where is None else where)
+
+    def _guesses(self) -> str:
+        """A line about the molecules that state no 2S+1."""
+        known = [(name, spin) for name in self.guessed if (spin := ground_state(self.structures[name]))]
+        higher = [(name, spin) for name, spin in known if spin != self.structures[name].info["spin"]]
+        return guessed_multiplicities(self.guessed, higher)
+
+
+def ground_state(molecule: Atoms) -> int:
+    """2S+1 of a neutral atom by Hund's rules, or of O2; 0 of any other molecule, whose ground state is not known."""
+    if molecule.info.get("charge", 0):
+        return 0
+    if len(molecule) == 1:
+        return round(ground_state_magnetic_moments[molecule.numbers[0]]) + 1
+    return 3 if molecule.numbers.tolist() == [8, 8] else 0
 
 
 def mean_of_others(names: Sequence[str], index: int) -> dict[str, float]:

@@ -60,16 +60,23 @@ def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in:
             f"{path}: {ids[first]}: multiplicity: 2S+1 of this molecule{more} is not stated; "
             + (f"{state_in}, or {give}" if state_in else give)
         )
+    if wrong := impossible_multiplicity(frames, ids):
+        raise DatasetError(f"{path}: {wrong}" + (f": {state_in}" if state_in else ""))
+
+
+def impossible_multiplicity(frames: Frames, ids: Sequence[str]) -> str:
+    """A line about the first molecule whose 2S+1 does not fit its number of electrons; empty if there is none."""
     electrons = np.add.reduceat(frames.numbers, frames.offsets[:-1]) - frames.charge
     # 2S+1 is odd where the number of electrons is even.
-    wrong = np.flatnonzero(molecules & ((electrons + frames.multiplicity) % 2 == 0))
-    if wrong.size:
-        first = int(wrong[0])
-        raise DatasetError(
-            f"{path}: {ids[first]}: multiplicity: 2S+1 = {frames.multiplicity[first]} is impossible with "
-            f"{electrons[first]} electrons (charge {frames.charge[first]:+d}); state its own charge and multiplicity"
-            + (f": {state_in}" if state_in else "")
-        )
+    odd = (electrons + frames.multiplicity) % 2 == 0
+    wrong = np.flatnonzero(~frames.pbc.any(axis=1) & (frames.multiplicity > 0) & odd)
+    if not wrong.size:
+        return ""
+    first, more = int(wrong[0]), f" ({wrong.size} such molecules in all)" if wrong.size > 1 else ""
+    return (
+        f"{ids[first]}: multiplicity: 2S+1 = {frames.multiplicity[first]} is impossible with {electrons[first]} "
+        f"electrons (charge {frames.charge[first]:+d}){more}; state its own charge and multiplicity"
+    )
 
 
 def too_few_for_energy(frames: Frames, energy: Float) -> str | None:

@@ -13,6 +13,7 @@ from tasks.datasets.card import Difference, Scan, Table
 from tasks.datasets.dataset import Dataset
 from tasks.importing.checks.atom_order import doubtful_orders
 from tasks.importing.checks.copy_doubts import doubtful_copies
+from tasks.importing.checks.set_faults import doubtful_sets, set_faults
 from tasks.importing.checks.zero_references import zero_references
 from tasks.importing.import_checks import (
     doubtful_labels,
@@ -101,9 +102,9 @@ def summarise(dataset: Dataset, report: Report = silent) -> ImportSummary:
     sets = dataset.label_arrays
     impossible = impossible_structures(frames, ids, distances)
     impossible += [f"{name}: {line}" for name, s in sets.items() for line in impossible_labels(frames, ids, s)]
-    impossible += impossible_references(dataset)
+    impossible += impossible_references(dataset) + set_faults(dataset)
     doubtful = ([] if are_pairs else doubtful_lengths(in_radii, ids)) + doubtful_references(dataset)
-    doubtful += zero_references(dataset) + doubtful_orders(dataset) + doubtful_copies(dataset)
+    doubtful += doubtful_sets(dataset) + zero_references(dataset) + doubtful_orders(dataset) + doubtful_copies(dataset)
     doubtful += [f"{name}: {line}" for name, s in sets.items() for line in doubtful_labels(frames, ids, s)]
     atoms = range_of(frames.n_atoms.astype(np.float64))
     assert atoms is not None  # a dataset has structures
@@ -153,6 +154,10 @@ def _references(table: Table) -> dict[str, ValueRange]:
         for label_set, energies in scan.reference.items():
             what = f"{label_set}: height of a profile {_unit(scan)}"
             values.setdefault(what, []).append(max(energies) - min(energies))
+    for path in table.paths:
+        for label_set, reference in path.reference.items():
+            for name, energy in reference.model_dump(exclude_none=True).items():
+                values.setdefault(f"{label_set}: {name.replace('_', ' ')} of a path [eV]", []).append(energy)
     for pair in table.pairs:
         for label_set, curve in pair.reference.items():
             values.setdefault(f"{label_set}: depth of a pair [eV]", []).append(curve.energies[-1] - min(curve.energies))

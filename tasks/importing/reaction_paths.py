@@ -25,6 +25,7 @@ from pydantic import Field, FiniteFloat
 from tasks.datasets.card import Card, CardPart, DatasetError, MinimumEnergyPath, PathReference, Table
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.path_roles import ENDS, PathRole
+from tasks.importing.checks.set_faults import checked_set
 from tasks.importing.importers import read_molecules
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.stated_tables import (
@@ -106,7 +107,7 @@ def import_reaction_paths(folder: Path, card: Card, multiplicity: int | None = N
     )
     frames = structures.frames.take(used)
     conditions = {"path": np.array([i for i, _ in roles]), "role": np.array([int(role) for _, role in roles])}
-    return Dataset(with_periodicity(card, frames), frames, table, {}, conditions)
+    return checked_set(Dataset(with_periodicity(card, frames), frames, table, {}, conditions), path)
 
 
 def _item(number: int, stated: StatedPath, unit: Unit, card: Card, where: str) -> MinimumEnergyPath:

@@ -13,7 +13,8 @@ no area, else per area (eV/Å², meV/Å², J/m², mJ/m²). The reference is `ref
 `references`, by label set of the card; or `reference_kcal_per_mol`, with any unit. All are kept in eV or eV/Å².
 The sum is divided by `area_angstrom2`: twice the cross-section if a cell has two surfaces. `quantity` distinguishes
 barriers from reaction energies. Reactions of one `cluster` are correlated; without one each stands for itself. A sum in
-which atoms appear or vanish is refused, unless it is `unbalanced` on purpose (a bare proton has no energy to add).
+which atoms appear or vanish is refused, unless it is `unbalanced` on purpose. A sum may lack bare protons, which have
+no energy to add: as many H atoms as the charge changes by.
 A term may name `alternatives`, other structures of the same atoms: the one that the model finds lowest takes part. A
 reaction may state the `weight` of its error, for the metric `wtmad`, and the `uncertainty` of its reference, in the
 reference's unit.
@@ -27,12 +28,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-from ase.data import chemical_symbols
 from pydantic import Field, FiniteFloat
 
 from tasks.datasets.card import Card, CardPart, DatasetError, Difference, Positive, Summand, dataset_faults
 from tasks.datasets.dataset import Dataset
+from tasks.importing.checks.set_faults import checked_set
 from tasks.importing.importers import read_molecules
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.stated_tables import (
@@ -44,12 +44,9 @@ from tasks.importing.stated_tables import (
     read_stated,
     references_by_label_set,
 )
-from tasks.structures.frames import Frames
 from tasks.structures.units import Unit, unit_size
 
 STRUCTURES, REACTIONS = "structures.extxyz", "reactions.json"
-# Atoms that a sum may gain or lose: the rounding of coefficients such as 1/3.
-MAX_IMBALANCE = 1e-6
 
 
 class StatedTerm(CardPart):
@@ -107,44 +104,9 @@ def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) 
             size = _unit_size(reaction, stated.reference_unit, where)
             uncertainty = dict.fromkeys(reference, reaction.uncertainty * size)
             difference = difference.model_copy(update={"uncertainty": uncertainty})
-        if not reaction.unbalanced:
-            check_balance(difference, structures.frames, where)
-        _check_alternatives(difference, structures.frames, where)
         differences.append(difference)
     table = structures.table(differences)
-    return Dataset(with_periodicity(card, structures.frames), structures.frames, table, {})
-
-
-def _check_alternatives(difference: Difference, frames: Frames, where: str) -> None:
-    """Structures of which the lowest takes part have the same atoms, in any order."""
-    for term in difference.terms:
-        atoms = [np.sort(frames.between(i, i + 1).numbers) for i in (term.structure, *term.alternatives)]
-        if not all(np.array_equal(atoms[0], others) for others in atoms[1:]):
-            raise DatasetError(f"{where}: terms: alternatives: must have the atoms of their structure")
-
-
-def check_balance(difference: Difference, frames: Frames, where: str) -> None:
-    """No element gains or loses atoms over the terms of `difference`.
-
-    Raises:
-        DatasetError: one does; the line begins with `where`.
-    """
-    off_balance = imbalance(difference, frames)
-    if off_balance is not None:
-        raise DatasetError(
-            f'{where}: terms: the sum has {off_balance}, not 0: correct the coefficients, or state "unbalanced": true'
-        )
-
-
-def imbalance(difference: Difference, frames: Frames) -> str | None:
-    """The atoms that appear or vanish over the terms of `difference`, as `-1 H atoms`; None where none do."""
-    numbers = [frames.between(t.structure, t.structure + 1).numbers for t in difference.terms]
-    weights = [np.full(len(z), t.coefficient) for z, t in zip(numbers, difference.terms, strict=True)]
-    balance = np.bincount(np.concatenate(numbers), np.concatenate(weights))
-    # Rounding grows with the number of atoms.
-    sizes = np.bincount(np.concatenate(numbers), np.abs(np.concatenate(weights)))
-    off = np.flatnonzero(np.abs(balance) > MAX_IMBALANCE * np.maximum(sizes, 1.0))
-    return f"{balance[off[0]]:+.6g} {chemical_symbols[int(off[0])]} atoms" if off.size else None
+    return checked_set(Dataset(with_periodicity(card, structures.frames), structures.frames, table, {}), path)
 
 
 def _reference(stated: StatedReaction, unit: str, card: Card, where: str) -> dict[str, float]:
@@ -183,6 +145,7 @@ def _difference(
             cluster=stated.cluster or stated.id,
             quantity=stated.quantity,
             area=stated.area_angstrom2,
+            unbalanced=stated.unbalanced,
             weight=stated.weight,
             terms=tuple(
                 Summand(

@@ -35,6 +35,7 @@ from tasks.datasets.card import (
 )
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.path_roles import PathRole
+from tasks.importing.checks.set_faults import checked_set
 from tasks.importing.labelled_import import with_periodicity
 from tasks.structures.frames import Frames
 from tasks.structures.text_files import read_text
@@ -58,7 +59,7 @@ def import_vacancies(path: Path, card: Card) -> Dataset:
         structures |= {f"{symbol} perfect": perfect, f"{symbol} vacancy": perfect[1:]}
         terms = (Summand(structure=first + 1, coefficient=1.0), Summand(structure=first, coefficient=-(n - 1) / n))
         rows.append(Difference(id=symbol, group=lattice, cluster=symbol, terms=terms, reference={level: energy}))
-    return _dataset(card, structures, lattice, {}, differences=tuple(rows))
+    return _dataset(card, path, structures, lattice, {}, differences=tuple(rows))
 
 
 def import_migration(path: Path, card: Card) -> Dataset:
@@ -80,16 +81,21 @@ def import_migration(path: Path, card: Card) -> Dataset:
         rows.append(MinimumEnergyPath(id=symbol, group=lattice, cluster=symbol, path=len(rows), reference=reference))
     roles = [int(PathRole.REACTANT), int(PathRole.PRODUCT)]
     conditions = {"path": np.repeat(np.arange(len(rows)), 2), "role": np.array(roles * len(rows))}
-    return _dataset(card, structures, lattice, conditions, paths=tuple(rows))
+    return _dataset(card, path, structures, lattice, conditions, paths=tuple(rows))
 
 
 def _dataset(
-    card: Card, structures: Mapping[str, Atoms], lattice: str, conditions: dict[str, NDArray[Any]], **items: Any
+    card: Card,
+    path: Path,
+    structures: Mapping[str, Atoms],
+    lattice: str,
+    conditions: dict[str, NDArray[Any]],
+    **items: Any,
 ) -> Dataset:
     frames, names = Frames.from_atoms(list(structures.values())), tuple(structures)
     clusters = tuple(name.split()[0] for name in names)
     table = Table(id=names, group=(lattice,) * len(names), cluster=clusters, **items)
-    return Dataset(with_periodicity(card, frames), frames, table, {}, conditions)
+    return checked_set(Dataset(with_periodicity(card, frames), frames, table, {}, conditions), path)
 
 
 def _level(path: Path, card: Card) -> str:

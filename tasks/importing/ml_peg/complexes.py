@@ -101,7 +101,7 @@ def _selected(atoms: Atoms, selection: object, where: str) -> Atoms:
     if match is None:
         raise DatasetError(f"{where}: selection: {selection!r} must be i-j")
     first, last = int(match[1]), int(match[2] or match[1])
-    return atoms[first - 1 : last]
+    return Atoms(atoms.numbers[first - 1 : last], atoms.positions[first - 1 : last])  # without the state of the whole
 
 
 def three_folders(

@@ -54,7 +54,7 @@ def conf8(folder: Path) -> Sums:
     return sums
 
 
-def res_table(folder: Path, path: Path, charge: int = 0, folders: bool = False) -> Sums:
+def res_table(folder: Path, path: Path, charge: int | None = None, folders: bool = False) -> Sums:
     """Rows `$tmer A/$f B/$f x -1 1 $w VALUE` of a .res file: E(B) − E(A) [kcal/mol].
 
     Args:

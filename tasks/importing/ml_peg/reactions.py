@@ -56,7 +56,7 @@ def gscdb(folder: Path, sets: Sequence[str]) -> Sums:
             if species not in sums.structures:
                 atoms = atoms_of(folder / "xyz_files" / f"{species}.xyz", "extxyz")
                 charge = stated_charge(atoms.info.get("charge", 0), f"{path}: {species}")
-                spin = stated_multiplicity(atoms.info.get("multiplicity", 1), f"{path}: {species}")
+                spin = stated_multiplicity(atoms.info.get("multiplicity", 0), f"{path}: {species}")
                 sums.structure(species, atoms, charge, spin)
             terms[species] = terms.get(species, 0.0) + number_in(coefficient, f"{path}: {id}")
         reference = kcal(float(cell(row, "Reference", path)), "hartree")
@@ -160,7 +160,7 @@ def cyclo70(folder: Path) -> Sums:
             for file in found:
                 atoms = atoms_of(file, "extxyz")
                 charge = stated_charge(atoms.info.get("charge", 0), file)
-                spin = stated_multiplicity(atoms.info.get("mult", 1), file, "mult")
+                spin = stated_multiplicity(atoms.info.get("mult", 0), file, "mult")
                 names.setdefault(state, []).append(sums.structure(f"{words[0]} {file.stem}", atoms, charge, spin))
         for way, start, value in (("forward", "r", words[1]), ("reverse", "p", words[2])):
             if names.get("TS") and names.get(start):

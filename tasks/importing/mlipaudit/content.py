@@ -16,6 +16,7 @@ from pydantic import Field
 from tasks.datasets.card import Card, CardPart, LabelSet, Positive, Table
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.geometries import Geometries
+from tasks.importing.checks.set_faults import checked_set
 from tasks.structures.frames import Frames
 
 RunMode = Literal["standard", "fast", "dev", "2025"]
@@ -101,7 +102,7 @@ class BenchmarkContent:
         if self.starts_are_references:
             geometries[stated.label_set] = Geometries(frames.positions, frames.cell)
         card = stated.card(name, periodic=bool(frames.periodic.all()))
-        return Dataset(card, frames, table, {}, dict(self.conditions), geometries)
+        return checked_set(Dataset(card, frames, table, {}, dict(self.conditions), geometries), name)
 
 
 def label_set_of(card: str) -> str:

@@ -25,7 +25,7 @@ from tasks.importing.reading.frame_fields import EVERY_FIELD, IDENTIFIERS, Frame
 from tasks.importing.reading.packed_text import check_whole, is_packed, open_text, plain_name
 from tasks.importing.reading.read_frames import ReadFrames
 from tasks.importing.reading.repeated_fields import not_repeated
-from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
+from tasks.importing.reading.stated_states import stated_state
 from tasks.importing.reading.text_frames import TextFrame, frame_for_ase, text_frames
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels, Property, property_shapes
@@ -279,15 +279,15 @@ def _is_numeric(value: object) -> bool:
 
 def _frame(atoms: Atoms, length: float, where: str) -> Frames:
     """One structure, its lengths in units of `length` [Å], with charge and multiplicity from `info`."""
-    field = "multiplicity" if "multiplicity" in atoms.info else "spin"
+    charge, multiplicity = stated_state(atoms.info, where)
     arrays: dict[str, Any] = {
         "n_atoms": [len(atoms)],
         "numbers": atoms.numbers,
         "positions": atoms.positions * length,
         "cell": [atoms.cell.array * length],
         "pbc": [atoms.pbc],
-        "charge": [stated_charge(atoms.info.get("charge", 0), where)],
-        "multiplicity": [stated_multiplicity(atoms.info.get(field, 0), where, field)],
+        "charge": [charge],
+        "multiplicity": [multiplicity],
     }
     with dataset_faults(where):
         return Frames.from_arrays(arrays)

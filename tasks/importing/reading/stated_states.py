@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from tasks.datasets.card import DatasetError
@@ -29,6 +32,16 @@ def stated_multiplicity(value: object, where: object, field: str = "multiplicity
         DatasetError: it is no whole number from 0 to 100; the line begins with `where`.
     """
     return _whole(value, field, where, 0, MAX_MULTIPLICITY)
+
+
+def stated_state(info: Mapping[str, Any], where: object) -> tuple[int, int]:
+    """Charge [e] and 2S+1 (0: not stated) from `charge`, and `multiplicity` or `spin`, of a structure's `info`.
+
+    Raises:
+        DatasetError: one is no such number; the line begins with `where`.
+    """
+    field = "multiplicity" if "multiplicity" in info else "spin"
+    return stated_charge(info.get("charge", 0), where), stated_multiplicity(info.get(field, 0), where, field)
 
 
 def _whole(value: object, field: str, where: object, low: int, high: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.datasets.card import Difference, Scan, Table
-from tasks.importing.reactions import imbalance
+from tasks.importing.checks.set_faults import imbalance
 from tasks.importing.references.reference_comparison import LabelComparison, about_zero
 from tasks.kinds.energy_differences import summed
 from tasks.structures.frames import Float, Frames, Int

@@ -20,12 +20,12 @@ CARD = Card(
     name="din", version="1", title="DIN", domain="Molecules", periodic=False,
     label_sets={"CC": LabelSet(theory="CC", dispersion=True)}, default_label_set="CC",
 )  # fmt: skip
-TEXT = "# a set\n#@ fieldasrxn 1\n3\na\n-1.5\nb\n0\n20.34\n\n1\nb\n-1\na\n0\n-2.5\n1\na\n0\n1\n"
+TEXT = "# a set\n#@ fieldasrxn 1\n3\na\n-1.5\nb\n0\n20.34\n\n1\nb\n-2\na\n0\n-2.5\n2\na\n-1\nb\n0\n1\n"
 
 
 def folder_with(folder: Path, text: str) -> Path:
     (folder / "set.din").write_text(text)
-    for name, kind, state in (("a", "H2O", "0 1"), ("b", "CH3", "0 2")):
+    for name, kind, state in (("a", "O", "0 3"), ("b", "O2", "0 3")):
         write(folder / f"{name}.xyz", molecule(kind), comment=state, format="xyz")
     return folder
 
@@ -39,14 +39,15 @@ def test_blocks_by_hand(tmp_path: Path) -> None:
     }
     assert items == {
         "a": ({"a": 3.0, "b": -1.5}, pytest.approx(20.34)),
-        "b": ({"b": 1.0, "a": -1.0}, pytest.approx(-2.5)),
-        "a #2": ({"a": 1.0}, pytest.approx(1.0)),
+        "b": ({"b": 1.0, "a": -2.0}, pytest.approx(-2.5)),
+        "a #2": ({"a": 2.0, "b": -1.0}, pytest.approx(1.0)),
     }
-    assert dataset.frames.multiplicity.tolist() == [1, 2]
+    assert dataset.frames.multiplicity.tolist() == [3, 3]
+    assert not dataset.doubts
     last = import_din(folder_with(tmp_path, TEXT.replace("fieldasrxn 1", "fieldasrxn -1")), CARD)
-    assert [row.id for row in last.table.differences] == ["b", "a", "a #2"]
+    assert [row.id for row in last.table.differences] == ["b", "a", "b #2"]
     every = import_din(folder_with(tmp_path, TEXT.replace("#@ fieldasrxn 1\n", "")), CARD)
-    assert [row.id for row in every.table.differences] == ["a_b", "b_a", "a"]
+    assert [row.id for row in every.table.differences] == ["a_b", "b_a", "a_b #2"]
 
 
 @pytest.mark.data

@@ -63,8 +63,8 @@ def cposs209(folder: Path) -> None:
     systems = {"water": "ACR", "carba": "CBZ", "fena": "FEA", "drug": "XYZ"}
     text(root / "list", "\n".join(systems) + "\n")
     for system, code in systems.items():
-        for k in (1, 2):
-            poscar(root / system / f"crystal_data_{code}0{k}_PsiCrys", ICE)
+        for k, crystal in ((1, ICE), (2, BOX)):
+            poscar(root / system / f"crystal_data_{code}0{k}_PsiCrys", crystal)
         for name in ("gas_a", "gas_b"):
             poscar(root / system / name, BOX)
         text(root / system / "nmol", "2\n1\n")
@@ -216,10 +216,14 @@ def defectstab(folder: Path) -> None:
     with_head(inner / "B4C.poscar", carbide, "E0= -39.0")
     inner = root / "boroncarbide_defects"
     for name, energy in (("NoDefects", -390.0), ("Bipolar", -388.0), ("VB0", -380.0), ("other", -1.0)):
-        with_head(inner / f"{name}.poscar", carbide, f"E0= {energy}")
+        with_head(inner / f"{name}.poscar", carbide[1:] if name == "VB0" else carbide, f"E0= {energy}")
     inner = root / "mapi_tetragonal"
-    for name, energy in (("MAPI_MAI", -100.0), ("MAPI_pristine", -300.0), ("MAPI_VMAI", -248.0)):
-        with_head(inner / f"{name}.poscar", carbide, f"E0= {energy}")
+    for name, atoms, energy in (
+        ("MAPI_MAI", carbide[:2], -100.0),
+        ("MAPI_pristine", carbide, -300.0),
+        ("MAPI_VMAI", carbide[1:], -248.0),
+    ):
+        with_head(inner / f"{name}.poscar", atoms, f"E0= {energy}")
 
 
 def gmtkn55(folder: Path) -> None:

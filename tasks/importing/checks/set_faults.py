@@ -1,0 +1,150 @@
+"""What no data set can have, whatever its importer: sums that lose atoms, impossible states, barriers below an end.
+
+`checked_set` is where an importer makes a data set of sums or paths, and `summarise` asks the same of every data set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from ase.data import chemical_symbols
+
+from tasks.datasets.card import DatasetError, Difference
+from tasks.datasets.dataset import Dataset
+from tasks.importing.checks.barriers import doubtful_barriers, low_barriers
+from tasks.importing.import_checks import impossible_multiplicity
+from tasks.structures.frames import Frames
+
+# Atoms that a sum may gain or lose: the rounding of coefficients such as 1/3.
+MAX_IMBALANCE = 1e-6
+HYDROGEN = 1
+UNBALANCED = 'correct the coefficients, or state "unbalanced": true in reactions.json if it is meant'
+
+
+class Balance(NamedTuple):
+    """What a sum gains, beyond rounding.
+
+    Args:
+        atoms: by atomic number; elements that balance are absent.
+        charge: [e], 0.0 if it balances.
+        is_of_protons: whether bare protons alone are missing: they have no electrons, and so no energy to add. The
+            charge changes with the H atoms; or a hydrogen atom alone is ionised.
+    """
+
+    atoms: dict[int, float]
+    charge: float
+    is_of_protons: bool
+
+    @property
+    def words(self) -> str:
+        """The first element that does not balance, as `-1 H atoms`."""
+        number, gained = next(iter(self.atoms.items()))
+        return f"{gained:+.6g} {chemical_symbols[number]} atoms"
+
+
+def balance_of(difference: Difference, frames: Frames) -> Balance:
+    """What the terms of `difference` gain."""
+    numbers = [frames.between(t.structure, t.structure + 1).numbers for t in difference.terms]
+    coefficients = np.array([term.coefficient for term in difference.terms])
+    weights = np.repeat(coefficients, [len(z) for z in numbers])
+    gained = np.bincount(np.concatenate(numbers), weights)
+    # Rounding grows with the number of atoms.
+    sizes = np.bincount(np.concatenate(numbers), np.abs(weights))
+    off = np.flatnonzero(np.abs(gained) > MAX_IMBALANCE * np.maximum(sizes, 1.0)).tolist()
+    charges = coefficients * frames.charge[[term.structure for term in difference.terms]]
+    charge = float(charges.sum())
+    is_off = abs(charge) > MAX_IMBALANCE * max(1.0, float(np.abs(charges).sum()))
+    atoms, charge = {number: float(gained[number]) for number in off}, charge if is_off else 0.0
+    hydrogen = atoms.get(HYDROGEN, 0.0)
+    is_ionised = all(z.tolist() == [HYDROGEN] for z in numbers)
+    with_charge = abs(hydrogen - charge) <= MAX_IMBALANCE * max(1.0, abs(hydrogen))
+    return Balance(atoms, charge, atoms.keys() == {HYDROGEN} and (with_charge or is_ionised))
+
+
+def imbalance(difference: Difference, frames: Frames) -> str | None:
+    """The atoms that appear or vanish over the terms of `difference`, as `-1 H atoms`; None where none do."""
+    balance = balance_of(difference, frames)
+    return balance.words if balance.atoms else None
+
+
+def checked_set(dataset: Dataset, where: object) -> Dataset:
+    """`dataset`, if it has no fault of `set_faults`.
+
+    Args:
+        where: the file or folder at fault, for the error.
+
+    Raises:
+        DatasetError: it has one; one line that names the item or structure.
+    """
+    faults = set_faults(dataset)
+    if faults:
+        raise DatasetError(f"{where}: {faults[0]}")
+    return dataset
+
+
+def set_faults(dataset: Dataset) -> list[str]:
+    """A line for each sort of fault: its first item or structure, the number of all, and the remedy."""
+    sums = [(row.id, balance_of(row, dataset.frames)) for row in dataset.table.differences if not row.unbalanced]
+    lost = [
+        f"({id}): terms: the sum has {balance.words}, not 0"
+        for id, balance in sums
+        if balance.atoms and not balance.is_of_protons
+    ]
+    lines = [f"differences {lost[0]}{_more(len(lost), 'sums')}: {UNBALANCED}"] if lost else []
+    lines += list(_wrong_alternatives(dataset))[:1]
+    state = impossible_multiplicity(dataset.frames, dataset.table.id)
+    return [*lines, *([state] if state else []), *low_barriers(dataset)]
+
+
+def doubtful_sets(dataset: Dataset) -> list[str]:
+    """A line for each sort of doubt: what the importer took for granted, sums that change the charge, low barriers."""
+    lines = list(dataset.doubts)
+    sums = [(row.id, balance_of(row, dataset.frames)) for row in dataset.table.differences if not row.unbalanced]
+    protons = [(id, balance) for id, balance in sums if balance.is_of_protons]
+    charged = [(id, balance) for id, balance in sums if balance.charge and not balance.atoms]
+    if protons:
+        id, balance = protons[0]
+        lines.append(
+            f"differences ({id}): terms: the sum has {balance.words} and {balance.charge:+g} e"
+            f"{_more(len(protons), 'sums')}: right for bare protons, whose energy is 0; else correct atoms or charges"
+        )
+    if charged:
+        id, balance = charged[0]
+        lines.append(
+            f"differences ({id}): terms: the charge changes by {balance.charge:+g} e{_more(len(charged), 'sums')}: "
+            "right for an ionisation or an electron affinity; else state the charge of each structure"
+        )
+    return lines + doubtful_barriers(dataset)
+
+
+def _wrong_alternatives(dataset: Dataset) -> Iterator[str]:
+    """Lines about structures of which the lowest takes part, and which are not of the same atoms and charge."""
+    frames = dataset.frames
+    for row in dataset.table.differences:
+        for term in row.terms:
+            others = (term.structure, *term.alternatives)
+            atoms = [np.sort(frames.between(i, i + 1).numbers) for i in others] if term.alternatives else []
+            same = all(np.array_equal(atoms[0], each) for each in atoms[1:])
+            if not same or len(set(frames.charge[list(others)].tolist())) > 1:
+                yield f"differences ({row.id}): terms: alternatives: must have the atoms and charge of their structure"
+
+
+def guessed_multiplicities(names: Sequence[str], known: Sequence[tuple[str, int]] = ()) -> str:
+    """A line about molecules whose 2S+1 was taken as the lowest.
+
+    Args:
+        known: those of `names` whose ground state is another, with its 2S+1.
+    """
+    first, more = names[0], f" (and of {len(names) - 1} more)" if len(names) > 1 else ""
+    higher = ", ".join(f"{name} ({spin})" for name, spin in known[:3])
+    remedy = f"the ground state of {higher} has a higher one" if known else "where it is higher"
+    return (
+        f"{first}: multiplicity: 2S+1 of this molecule{more} is not stated and taken as the lowest, 1 or 2: state it"
+        + (f": {remedy}" if known else f" {remedy}")
+    )
+
+
+def _more(n: int, what: str) -> str:
+    return f" ({n} such {what} in all)" if n > 1 else ""
