@@ -14,6 +14,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.importing.checks.atom_order import doubtful_orders
 from tasks.importing.checks.copy_doubts import doubtful_copies
 from tasks.importing.checks.set_faults import doubtful_sets, set_faults
+from tasks.importing.checks.torn_structures import doubtful_tears
 from tasks.importing.checks.zero_references import zero_references
 from tasks.importing.import_checks import (
     doubtful_labels,
@@ -103,7 +104,8 @@ def summarise(dataset: Dataset, report: Report = silent) -> ImportSummary:
     impossible = impossible_structures(frames, ids, distances)
     impossible += [f"{name}: {line}" for name, s in sets.items() for line in impossible_labels(frames, ids, s)]
     impossible += impossible_references(dataset) + set_faults(dataset)
-    doubtful = ([] if are_pairs else doubtful_lengths(in_radii, ids)) + doubtful_references(dataset)
+    doubtful = [] if are_pairs else doubtful_lengths(in_radii, ids) + doubtful_tears(frames, ids)
+    doubtful += doubtful_references(dataset)
     doubtful += doubtful_sets(dataset) + zero_references(dataset) + doubtful_orders(dataset) + doubtful_copies(dataset)
     doubtful += [f"{name}: {line}" for name, s in sets.items() for line in doubtful_labels(frames, ids, s)]
     atoms = range_of(frames.n_atoms.astype(np.float64))
