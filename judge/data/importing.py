@@ -263,6 +263,8 @@ def _import_equations_of_state(path: Path, card: Card, options: ImportOptions, r
     """Equations of state from scans of the volume with energies."""
     _check_sources(card, options)
     units = _units(EOS, options)
+    if any(each.energy_per_atom for each in units.values()):
+        raise DatasetError("--units: energy: eos takes energies of whole cells: multiply those per atom by their atoms")
     also = {name: CurveFile(Path(source), units[name]) for name, source in options.also.items()}
     file = CurveFile(path, units[options.label_set])
     return ImportedDataset(import_equations_of_state(file, card, report, also))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.labelled_import import Imported, joined_labels
 from tasks.importing.reading.stated_states import stated_charge, stated_multiplicity
+from tasks.importing.reading.stress_matrices import asymmetry, doubtful_matrices, voigt_stress
 from tasks.structures.frames import Bool, Float, Frames, Int
 from tasks.structures.predictions import Labels, Properties
 from tasks.structures.text_files import read_text
@@ -35,9 +37,6 @@ Column = Literal["charge", "multiplicity", "other"]
 READ = frozenset(f"{name}.npy" for name in ("coord", "box", "energy", "force", "virial", "fparam", "real_atom_types"))
 LEAVE_OUT = ": correct it, or leave these labels out: --without {}"
 STATE_IN = "add a column to fparam.npy and name it multiplicity in --fparam"
-# xx, yy, zz, yz, xz, xy of nine components.
-_VOIGT = np.array([0, 4, 8, 5, 2, 1])
-_TRANSPOSED = np.array([0, 4, 8, 7, 6, 3])
 
 
 def read_deepmd(path: Path, fparam: Sequence[Column] = (), left_out: Properties = ()) -> Imported:
@@ -58,7 +57,20 @@ def read_deepmd(path: Path, fparam: Sequence[Column] = (), left_out: Properties 
         raise DatasetError(f"{path}: type.raw: is in no folder here: this is no system of DeePMD, nor a folder of them")
     names = [path.resolve().name if system == path else str(system.relative_to(path)) for system in systems]
     reading = SystemReading(fparam, left_out)
-    return joined([_system(system, name, reading) for system, name in zip(systems, names, strict=True)])
+    parts = [part for each in zip(systems, names, strict=True) for part in _system(*each, reading)]
+    whole, asymmetries = joined([part.imported for part in parts]), np.concatenate([p.asymmetries for p in parts])
+    return replace(whole, doubts=tuple(doubtful_matrices(asymmetries, whole.labels.stress, whole.id)))
+
+
+class DeepmdFrames(NamedTuple):
+    """The frames of a set.
+
+    Args:
+        asymmetries: (n,) of their stresses [eV/Å³], as from `tasks.importing.reading.stress_matrices`.
+    """
+
+    imported: Imported
+    asymmetries: Float
 
 
 class SystemReading(NamedTuple):
@@ -97,18 +109,18 @@ def joined(parts: Sequence[Imported]) -> Imported:
     return Imported(frames, labels, ids, groups, dict(sorted(unused.items())), parts[0].state_in)
 
 
-def _system(folder: Path, name: str, reading: SystemReading) -> Imported:
-    """One system with all its sets; its frames are called `system/set.000/0`."""
+def _system(folder: Path, name: str, reading: SystemReading) -> list[DeepmdFrames]:
+    """The sets of one system; its frames are called `system/set.000/0`."""
     elements, types = _elements(folder), _types(folder / "type.raw")
     sets = sorted(path for path in folder.glob("set.*") if path.is_dir())
     if not sets:
         raise DatasetError(f"{folder}: set.*: there is no such folder: the system has no frames")
-    return joined([_set(path, f"{name}/{path.name}", name, elements, types, reading) for path in sets])
+    return [_set(path, f"{name}/{path.name}", name, elements, types, reading) for path in sets]
 
 
 def _set(
     folder: Path, name: str, group: str, elements: Sequence[DeepmdType], types: Int, reading: SystemReading
-) -> Imported:
+) -> DeepmdFrames:
     coord = _array(folder / "coord.npy", 3 * len(types))
     if coord is None:
         raise DatasetError(f"{folder / 'coord.npy'}: is missing")
@@ -130,25 +142,28 @@ def _set(
         frames = Frames.from_arrays(arrays)
     ids = tuple(f"{name}/{i}" for i in range(n))
     unused = {path.name: n for path in sorted(folder.glob("*.npy")) if path.name not in READ}
-    return Imported(frames, _labels(folder, frames, is_atom, reading.left_out), ids, (group,) * n, unused, STATE_IN)
+    labels, asymmetries = _labels(folder, frames, is_atom, reading.left_out)
+    return DeepmdFrames(Imported(frames, labels, ids, (group,) * n, unused, STATE_IN), asymmetries)
 
 
-def _labels(folder: Path, frames: Frames, is_atom: Bool, left_out: Properties) -> Labels:
+def _labels(folder: Path, frames: Frames, is_atom: Bool, left_out: Properties) -> tuple[Labels, Float]:
+    """The labels of a set, and the asymmetry of its stresses (n,) [eV/Å³]."""
     n, width = is_atom.shape
     energy, force, virial = (
         None if label in left_out else _array(folder / f"{name}.npy", columns, n, LEAVE_OUT.format(label))
         for label, name, columns in (("energy", "energy", 1), ("forces", "force", 3 * width), ("stress", "virial", 9))
     )
-    stress = None
+    stress, asymmetries = None, np.zeros(n)
     if virial is not None:
         if not frames.periodic.all():
             raise DatasetError(
                 f"{folder / 'virial.npy'}: the system is nopbc and can have none; remove the file, or say "
                 "--without stress"
             )
-        stress = -(virial[:, _VOIGT] + virial[:, _TRANSPOSED]) / (2 * frames.volumes[:, None])
+        stress = -voigt_stress(virial) / frames.volumes[:, None]
+        asymmetries = asymmetry(virial) / frames.volumes
     forces = None if force is None else force.reshape(n, width, 3)[is_atom]
-    return Labels(None if energy is None else energy[:, 0], forces, stress)
+    return Labels(None if energy is None else energy[:, 0], forces, stress), asymmetries
 
 
 def _cells(folder: Path, n: int) -> Float:

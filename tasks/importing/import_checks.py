@@ -31,6 +31,8 @@ LOW_ENERGY = -500.0
 # (3/7) 1.5881 / 0.88534, from the slope of their function at 0. It is the limit for large Z (E. H. Lieb and B. Simon,
 # Adv. Math. 23, 22 (1977), doi:10.1016/0001-8708(77)90108-6). That no atom has a lower energy is tested on noble gases.
 THOMAS_FERMI = -0.7687 * Hartree
+# Energies per atom are those that a mean over the atoms fits better than a sum by this factor, beyond this spread [eV].
+MUCH_BETTER, SMALLEST_SPREAD = 0.5, 1e-6
 MIN_DISTANCE = 0.5  # Å; H2 has 0.74
 # Å³ per atom: solid hydrogen at 500 GPa has about 1; an atom alone in a box of 46 Å has 100,000.
 MIN_VOLUME, MAX_VOLUME = 0.8, 1e5
@@ -165,7 +167,7 @@ def doubtful_labels(frames: Frames, ids: Sequence[str], labels: Labels) -> list[
     lines = [_doubtful_forces(frames, ids, labels.forces)] if labels.forces is not None else []
     by_frame = np.arange(len(frames))
     if labels.energy is not None:
-        lines += _doubtful_energies(frames, ids, labels.energy / frames.n_atoms)
+        lines += [*_doubtful_energies(frames, ids, labels.energy / frames.n_atoms), _per_atom(frames, labels.energy)]
     if labels.stress is not None:
         size = np.abs(labels.stress).max(axis=1)
         doubtful = np.where(size <= MAX_STRESS, size, np.nan) / GPa
@@ -192,6 +194,25 @@ def _doubtful_energies(frames: Frames, ids: Sequence[str], energy: Float) -> lis
         _beyond("energy", "an energy of minus", "eV/atom", below_atoms, 0.0, by_frame, ids, low),
         _beyond("energy", "an energy of minus", "eV/atom", below_crystals, -LOW_ENERGY, by_frame, ids, deep),
     ]
+
+
+def _per_atom(frames: Frames, energy: Float) -> str:
+    """A line if energies (n,) [eV] are those per atom, which do not grow with the number of atoms.
+
+    Constants of the elements are fitted to the energies as a sum over the atoms, and as a mean over them.
+    """
+    used = np.isfinite(energy)
+    counts = composition(frames)
+    shares = counts / frames.n_atoms[:, None]
+    total, mean = (float(np.std((energy - composition_energy(c, energy, used))[used])) for c in (counts, shares))
+    n_constants = np.linalg.matrix_rank(counts[used], rtol=RCOND)
+    if used.sum() < 2 * n_constants or mean >= MUCH_BETTER * total or total < SMALLEST_SPREAD:
+        return ""
+    return (
+        f"energy: a constant per element fits the energies as means over the atoms within {mean:.3g} eV, and as sums "
+        f"within {total:.3g} eV: energies per atom taken for totals: say energy=eV/atom in --units, or multiply them "
+        "by the numbers of atoms"
+    )
 
 
 def _doubtful_forces(frames: Frames, ids: Sequence[str], forces: Float) -> str:

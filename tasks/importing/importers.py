@@ -21,6 +21,7 @@ from tasks.importing.reading.plain_xyz import Comment, NotPlain, form_of, plain_
 from tasks.importing.reading.progress_report import Report, silent
 from tasks.importing.reading.read_frames import ReadFrames, in_order, joined
 from tasks.importing.reading.repeated_fields import doubtful_free_energies, not_repeated
+from tasks.importing.reading.stress_matrices import doubtful_matrices
 from tasks.importing.reading.text_frames import TextFrame
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
@@ -74,12 +75,15 @@ def read_structures(
     if len(set(names)) < len(names):
         names = tuple(f"{name} #{i}" for i, name in enumerate(names))
     labels = Labels(**{name: array * units.factor(name, str(path)) for name, array in whole.labels.arrays.items()})
+    if labels.energy is not None and units.energy_per_atom:
+        labels = replace(labels, energy=labels.energy * whole.frames.n_atoms)
     unused = dict(sorted(whole.unused.items()))
     state_in, clusters = STATE_IN.get(str(format), COMMENT_LINE), whole.clusters if cluster_field else None
-    doubts = list[str]()
+    stress_unit = abs(units.stress or 1.0)
+    doubts = doubtful_matrices(whole.stress_asymmetry * stress_unit, labels.stress, names)
     if "energy" not in fields.left_out:
         energy = np.full(len(names), np.nan) if whole.labels.energy is None else whole.labels.energy
-        doubts = doubtful_free_energies(whole.free_energy, energy, names, units.energy or 1.0)
+        doubts += doubtful_free_energies(whole.free_energy, energy, names, units.energy or 1.0)
     return Imported(
         whole.frames, labels, names, whole.groups, unused, state_in, clusters, tuple(doubts), fields.may_leave_out
     )
@@ -235,5 +239,6 @@ def _of_one_form(source: FrameSource, frames: Sequence[TextFrame], comments: Seq
         tuple(clusters),
         unused,
         free_energy,
+        plain.stress_asymmetry,
         frozenset(source.fields.keys) & plain.fields,
     )

@@ -33,6 +33,7 @@ PRESSURES: Mapping[str, float] = {
     "kbar": 1e3 * units.bar,
     "bar": units.bar,
 }
+PER_ATOM = "/atom"
 QUANTITIES = ("energy", "length", "forces", "stress")
 EXAMPLE = "ase, or energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar"
 
@@ -45,12 +46,14 @@ class LabelUnits(NamedTuple):
         length: Å.
         forces: eV/Å.
         stress: eV/Å³, negative if the file counts compression as positive.
+        energy_per_atom: whether energies are those of a structure divided by the number of its atoms.
     """
 
     energy: float | None = None
     length: float | None = None
     forces: float | None = None
     stress: float | None = None
+    energy_per_atom: bool = False
 
     def factor(self, quantity: str, where: str) -> float:
         """The factor from the file's unit to the judge's.
@@ -70,7 +73,8 @@ ASE_UNITS = LabelUnits(1.0, 1.0, 1.0, 1.0)
 def parse_units(text: str) -> LabelUnits:
     """The units that `text` states: `ase` (eV, Å, eV/Å, and eV/Å³ positive in tension), or a list of `quantity=unit`.
 
-    Energies: eV, meV, hartree, rydberg, kcal/mol, kJ/mol. Lengths: angstrom, bohr, nm, pm. Forces: energy/length.
+    Energies: eV, meV, hartree, rydberg, kcal/mol, kJ/mol, or one of them per atom (eV/atom), which is multiplied by the
+    number of atoms. Lengths: angstrom, bohr, nm, pm. Forces: energy/length.
     Stress: GPa, MPa, Pa, kbar, bar, or energy/length^3; a minus sign before it: positive in compression.
 
     Raises:
@@ -79,19 +83,22 @@ def parse_units(text: str) -> LabelUnits:
     if text.strip().lower() == "ase":
         return ASE_UNITS
     factors: dict[str, float] = {}
+    per_atom = False
     for part in text.split(","):
         quantity, _, unit = (word.strip() for word in part.partition("="))
         if quantity not in QUANTITIES or not unit:
             raise DatasetError(f"--units: {part.strip()!r} is not one of {', '.join(QUANTITIES)} = unit; say {EXAMPLE}")
         if quantity in factors:
             raise DatasetError(f"--units: {quantity} is stated twice")
+        if quantity == "energy" and unit.lower().endswith(PER_ATOM):
+            unit, per_atom = unit[: -len(PER_ATOM)], True
         value = _unit_size(quantity, unit.lower())
         if value is None:
             raise DatasetError(f"--units: {quantity}: {unit!r} is no unit of it that is known; say {EXAMPLE}")
         factors[quantity] = value
     if "length" not in factors:
         raise DatasetError("--units: length is not stated: add length=angstrom, or the unit of positions and cell")
-    return LabelUnits(**factors)
+    return LabelUnits(**factors, energy_per_atom=per_atom)
 
 
 def _unit_size(quantity: str, unit: str) -> float | None:

@@ -123,7 +123,8 @@ def labelled_dataset(
         column = COPIES
         table = table.model_copy(update={"cluster": tuple(imported.id[i] for i in copies.first.tolist())})
     changes = {"periodic": bool(imported.frames.periodic.all()), "cluster_column": column}
-    return Dataset(card.model_copy(update=changes), imported.frames, table, labels)
+    doubts = tuple(f"{name}: {line}" for name, each in (also or {}).items() for line in each.imported.doubts)
+    return Dataset(card.model_copy(update=changes), imported.frames, table, labels, doubts=doubts)
 
 
 def cluster_field(cluster: str) -> str:

@@ -15,17 +15,18 @@ from ase import Atoms
 from ase.db import connect
 from ase.io import iread
 from ase.io.formats import filetype
-from ase.stress import full_3x3_to_voigt_6_stress
 
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.datasets.dataset_errors import DAMAGED, MAX_TEXT, fault_text, is_damage
 from tasks.importing.labelled_import import joined_labels
 from tasks.importing.reading.aselmdb import aselmdb_atoms, is_aselmdb
+from tasks.importing.reading.comment_lines import comment_fields
 from tasks.importing.reading.frame_fields import EVERY_FIELD, IDENTIFIERS, FrameFields
 from tasks.importing.reading.packed_text import check_whole, is_packed, open_text, plain_name
 from tasks.importing.reading.read_frames import ReadFrames
 from tasks.importing.reading.repeated_fields import not_repeated
 from tasks.importing.reading.stated_states import stated_state
+from tasks.importing.reading.stress_matrices import asymmetry, voigt_stress
 from tasks.importing.reading.text_frames import TextFrame, frame_for_ase, text_frames
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels, Property, property_shapes
@@ -97,6 +98,7 @@ class FrameSource(NamedTuple):
             clusters,
             self._unused_fields(structures, labels),
             np.array([_number(atoms, "free_energy") for atoms in structures]),
+            np.array([self._asymmetry(*each) for each in zip(structures, labels, strict=True)]),
             found,
         )
 
@@ -170,6 +172,8 @@ class FrameSource(NamedTuple):
         names = {*IDENTIFIERS, self.cluster_field}
         is_text = {key: self.fields.name_for(key) in names for key in stated.written}
         atoms.info |= {key: text for key, text in stated.written.items() if is_text[key]}
+        if "stress" in _results(atoms) and (matrix := _matrix_in(frame.comment)) is not None:
+            atoms.calc.results["stress"] = matrix  # of which ASE keeps the components on one side of the diagonal
         return atoms
 
     def _unreadable(self, error: BaseException, frame: str) -> DatasetError:
@@ -220,9 +224,14 @@ class FrameSource(NamedTuple):
         shapes = {n: shape for n, shape in property_shapes(frame).items() if n not in self.fields.left_out}
         return Labels(**{name: self._label(atoms, name, shape, where) for name, shape in shapes.items()})
 
+    def _asymmetry(self, atoms: Atoms, labels: Labels) -> float:
+        """Of the stress that the frame states as a matrix, in the unit of the file; 0 if it states none."""
+        size = 0 if labels.stress is None else np.size(_stated(atoms, "stress"))
+        return float(asymmetry(np.asarray(_stated(atoms, "stress"), np.float64).reshape(1, 9))[0]) if size == 9 else 0.0
+
     def _label(self, atoms: Atoms, name: Property, shape: tuple[int, ...], where: str) -> Float | None:
         """The label in that shape; None if the frame has none."""
-        value = next((place[name] for place in (_results(atoms), atoms.arrays, atoms.info) if name in place), None)
+        value = _stated(atoms, name)
         if value is None:
             return None
         remedy = f": correct it, or leave these labels out: --without {name}" if self.fields.may_leave_out else ""
@@ -231,7 +240,7 @@ class FrameSource(NamedTuple):
         except (TypeError, ValueError):
             raise DatasetError(f"{where}: {name}: is not a number{remedy}") from None
         if name == "stress" and array.size == 9:
-            array = full_3x3_to_voigt_6_stress(array.reshape(3, 3))
+            array = voigt_stress(array.reshape(1, 9))[0]
         if array.size != math.prod(shape):
             of_atoms = f"which is not that of {len(atoms)} atoms"
             raise DatasetError(f"{where}: {name}: has shape {array.shape}, {of_atoms}{remedy}")
@@ -242,9 +251,24 @@ class FrameSource(NamedTuple):
         return array.reshape(shape)
 
 
+def _stated(atoms: Atoms, name: Property) -> Any:
+    """The label as the file has it; None without one."""
+    return next((place[name] for place in (_results(atoms), atoms.arrays, atoms.info) if name in place), None)
+
+
 def text_of(value: object) -> str:
     """The text as it was written: trajectories and databases may have `T` as a truth value."""
     return str(value)[0] if isinstance(value, (bool, np.bool_)) else str(value)
+
+
+def _matrix_in(comment: str) -> Float | None:
+    """The nine numbers of `stress` in a comment line; None if it has another form."""
+    text = next((field.value for field in reversed(comment_fields(comment)) if field.key == "stress"), "")
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        return None
+    return np.array(numbers) if len(numbers) == 9 else None
 
 
 def can_name(value: object) -> bool:

@@ -18,6 +18,7 @@ from ase.calculators.calculator import all_properties
 
 from tasks.importing.reading.frame_fields import FrameFields
 from tasks.importing.reading.stated_states import MAX_CHARGE, MAX_MULTIPLICITY
+from tasks.importing.reading.stress_matrices import asymmetry, voigt_stress
 from tasks.importing.reading.text_frames import DEFAULT_PROPERTIES, TextFrame, number_of
 from tasks.structures.frames import Bool, Float, Int
 
@@ -46,7 +47,6 @@ _PER_ATOM = frozenset({"forces", "energies", "stresses", "charges", "magmoms"})
 _MATRICES = ("Lattice", "virial", "stress")
 _SCALARS = ("energy", "free_energy", "charge", "multiplicity", "spin")
 # Where ASE takes Voigt's components from, in the file's order of the matrix.
-_VOIGT = [0, 4, 8, 7, 6, 3]
 _BOTH = {"spin", "multiplicity"}
 _NOT_FIELDS = frozenset({"Lattice", "Properties", "pbc"})
 _LARGEST_INT = 2**31
@@ -81,6 +81,7 @@ class PlainFrames(NamedTuple):
     Args:
         n_atoms, numbers, positions, cell, pbc, charge, multiplicity: as those of `Frames`.
         energy, forces, stress: as those of `Labels`.
+        stress_asymmetry: (f,) of the stress that is stated; 0 without one.
         free_energy: (f,) as that of a calculator.
         sum_of_energies: (f,) of the atoms' own energies.
         has_stresses: whether the atoms have stresses.
@@ -100,6 +101,7 @@ class PlainFrames(NamedTuple):
     energy: Float | None
     forces: Float | None
     stress: Float | None
+    stress_asymmetry: Float
     free_energy: Float | None
     sum_of_energies: Float | None
     has_stresses: bool
@@ -194,7 +196,8 @@ def plain_frames(frames: Sequence[TextFrame], comments: Sequence[Comment], wante
         multiplicity=_states(multiplicity, n, 0, MAX_MULTIPLICITY),
         energy=numbers["energy"][:, 0] if "energy" in numbers else None,
         forces=atoms.get("forces"),
-        stress=None if stress is None else stress[:, _VOIGT],
+        stress=None if stress is None else voigt_stress(stress),
+        stress_asymmetry=np.zeros(n) if stress is None else asymmetry(stress),
         free_energy=numbers["free_energy"][:, 0] if "free_energy" in numbers else None,
         sum_of_energies=None if energies is None else np.add.reduceat(energies.sum(axis=1), first_atoms),
         has_stresses="stresses" in atoms,

@@ -24,6 +24,7 @@ class ReadFrames:
         clusters: by frame, the text of the cluster field; empty without such a field.
         unused: by numeric field that was not read, how many frames have it.
         free_energy: (n,) in the units of the file, NaN where there is none.
+        stress_asymmetry: (n,) in the units of the file, as from `tasks.importing.reading.stress_matrices`.
         found: the names of `--keys` that a frame has.
     """
 
@@ -34,6 +35,7 @@ class ReadFrames:
     clusters: tuple[str, ...] = ()
     unused: Counter[str] = field(default_factory=Counter)
     free_energy: Float = field(default_factory=lambda: np.zeros(0))
+    stress_asymmetry: Float = field(default_factory=lambda: np.zeros(0))
     found: frozenset[str] = frozenset()
 
     def ordered(self, order: Int) -> ReadFrames:
@@ -48,6 +50,7 @@ class ReadFrames:
             tuple(self.clusters[i] for i in places) if self.clusters else (),
             self.unused,
             self.free_energy[order],
+            self.stress_asymmetry[order],
             self.found,
         )
 
@@ -64,6 +67,7 @@ def joined(parts: Sequence[ReadFrames]) -> ReadFrames:
         tuple(cluster for part in parts for cluster in part.clusters),
         sum((part.unused for part in parts), Counter()),
         np.concatenate([part.free_energy for part in parts]),
+        np.concatenate([part.stress_asymmetry for part in parts]),
         frozenset().union(*(part.found for part in parts)),
     )
 

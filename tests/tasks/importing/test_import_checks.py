@@ -13,6 +13,8 @@ from ase import Atoms
 from ase.build import bulk, fcc111, molecule
 from ase.calculators.emt import EMT
 from ase.units import GPa, Hartree
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tasks.datasets.card import DatasetError
 from tasks.importing.import_checks import (
@@ -23,6 +25,7 @@ from tasks.importing.import_checks import (
     impossible_structures,
     too_few_for_energy,
 )
+from tasks.importing.importers import read_structures
 from tasks.importing.reading.nearest_atoms import nearest_atoms
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
@@ -240,3 +243,59 @@ def test_energies_of_all_electrons_are_those_of_molecules() -> None:
     assert doubtful_labels(frames, IDS, Labels(energy=energy)) == []
     (line,) = doubtful_labels(frames, IDS, Labels(energy=energy * 27.2114))
     assert "(5 frames in all) is lower than that of free atoms with all their electrons" in line
+
+
+PER_ATOM = "energies per atom taken for totals: say energy=eV/atom in --units"
+
+
+def chains(sizes: list[int], shares: list[float], noise: float, seed: int) -> tuple[Frames, np.ndarray]:
+    """Chains of Cu (-4 eV) and Au (-3 eV), and their total energies, which differ by `noise` [eV/atom]."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for n, share in zip(sizes, shares, strict=True):
+        numbers = np.where(np.arange(n) < round(share * n), 29, 79)
+        made.append(Atoms(numbers, np.arange(3 * n).reshape(n, 3), cell=[40.0] * 3, pbc=True))
+    energies = [sum({29: -4.0, 79: -3.0}[z] for z in a.numbers) + noise * len(a) * rng.normal() for a in made]
+    return Frames.from_atoms(made), np.array(energies)
+
+
+def per_atom_lines(frames: Frames, energy: np.ndarray) -> list[str]:
+    ids = tuple(f"frame {i}" for i in range(len(frames)))
+    return [line for line in doubtful_labels(frames, ids, Labels(energy)) if PER_ATOM in line]
+
+
+def test_energies_per_atom_are_told_from_totals() -> None:
+    """-4 eV/atom for 2, 4 and 8 atoms of copper: a sum fits them by -4 (2 + 4 + 8)/(4 + 16 + 64) = -2/3 eV an atom."""
+    frames, totals = chains([2, 4, 8] * 10, [1.0] * 30, 0.0, 0)
+    (line,) = per_atom_lines(frames, totals / frames.n_atoms)
+    spread = float(np.std(np.array([2, 4, 8]) * 2 / 3))
+    assert f"as sums within {spread:.3g} eV" in line
+    assert not per_atom_lines(frames, totals)
+    alloys, energies = chains([4, 8, 20, 32] * 10, [0.25, 0.5, 0.75, 0.5, 1.0] * 8, 0.1, 1)
+    assert per_atom_lines(alloys, energies / alloys.n_atoms)
+    energies[::3] = np.nan
+    assert per_atom_lines(alloys, energies / alloys.n_atoms)
+    assert not per_atom_lines(alloys, energies)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=12, max_size=24),
+    noise=st.floats(0.0, 0.5),
+    seed=st.integers(0, 1000),
+)
+def test_totals_and_sets_of_one_size_are_no_doubt(sizes: list[int], noise: float, seed: int) -> None:
+    shares = np.random.default_rng(seed).uniform(size=len(sizes)).tolist()
+    frames, totals = chains(sizes, shares, noise, seed)
+    assert not per_atom_lines(frames, totals)
+    one_size, totals = chains([sizes[0]] * len(sizes), shares, noise, seed)
+    assert not per_atom_lines(one_size, totals)
+    assert not per_atom_lines(one_size, totals / one_size.n_atoms)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["Cu", "Si"])
+def test_energies_per_atom_of_supercells_and_defects(name: str, reference_data: Path) -> None:
+    read = read_structures(next((reference_data / "mlearn").rglob(f"{name}_test.extxyz")))
+    assert read.labels.energy is not None
+    assert not per_atom_lines(read.frames, read.labels.energy)
+    assert per_atom_lines(read.frames, read.labels.energy / read.frames.n_atoms)

@@ -65,3 +65,14 @@ def test_a_unit_is_as_large_as_the_books_say(text: str, quantity: str, value: fl
 def test_units_that_are_none_are_refused(text: str, says: str) -> None:
     with pytest.raises(DatasetError, match=says):
         parse_units(text)
+
+
+def test_energies_per_atom_become_totals(tmp_path: Path) -> None:
+    path = tmp_path / "two.extxyz"
+    path.write_text("1\nenergy=-2.0\nH 0 0 0\n2\nenergy=-3.0\nH 0 0 0\nH 0 0 1\n")
+    totals = read_structures(path, parse_units("energy=hartree/atom,length=angstrom")).labels.energy
+    np.testing.assert_allclose(totals, [-2 * 27.21138, -6 * 27.21138], rtol=1e-6)
+    with pytest.raises(DatasetError, match="'furlong' is no unit of it"):
+        parse_units("energy=furlong/atom,length=bohr")
+    with pytest.raises(DatasetError, match="'bohr/atom' is no unit of it"):
+        parse_units("length=bohr/atom,energy=eV")
