@@ -53,6 +53,8 @@ def summary_lines(summary: ImportSummary, unused: Mapping[str, int]) -> list[str
         f"periodic: {summary.n_periodic}; molecules: {summary.n_molecules}",
         f"charge: {_counts(summary.charges, '+d')}; 2S+1: {_counts(summary.multiplicities, 'd')}",
     ]
+    if summary.n_magnetic:
+        lines.append(f"initial magnetic moments: {summary.n_magnetic} structures")
     if summary.distance is not None:
         lines.append(f"shortest distance [Å]: {_range(summary.distance)}")
     if summary.volume_per_atom is not None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sandbox.guest.wire import FRAME_FIELDS, PROTOCOL, Channel, WireError, pack_header
 from sandbox.wire.guard import MAX_HELLO_BYTES, Answer, Expected, Guard, check, expected_result, read_failures
@@ -14,7 +16,7 @@ from sandbox.wire.hello import Hello as Hello  # also imported from here
 from sandbox.wire.hello import read_hello
 from tasks.model.call_costs import COLUMNS
 from tasks.model.further_outputs import output_shapes
-from tasks.structures.frames import Float, Frames
+from tasks.structures.frames import MOMENTS, Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, LARGEST, Predictions, Properties
 
 _NOTHING = Expected.of()
@@ -52,7 +54,7 @@ class RemoteCalculator:
         self.deadline = deadline
         self._budget = max_atoms_per_batch
         self._id = np.zeros(1, np.int64)
-        self._asked: dict[tuple[Properties, int, int], tuple[bytes, Expected]] = {}
+        self._asked: dict[tuple[Properties, int, int, bool], tuple[bytes, Expected]] = {}
         self.n_messages = 0
         self.changed: set[str] = set()  # what the guest reports that the calculator changed of structures it got
         self.stress_asymmetry = 0.0  # the largest |s_ij − s_ji| of a stress given as a matrix [eV/Å³], as it reports
@@ -86,14 +88,15 @@ class RemoteCalculator:
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         """The container's answer for `frames`; a frame that it could not compute is a failure of that frame."""
-        key = (properties, len(frames.n_atoms), len(frames.numbers))
+        moments = frames.initial_magmoms
+        key = (properties, len(frames.n_atoms), len(frames.numbers), moments is not None)
         prepared = self._asked.get(key)
         if prepared is None:
             prepared = self._asked[key] = self._prepare(frames, properties)
         packed, expected = prepared
         self._id[0] = secrets.randbits(62)  # or an answer could be sent before its question
         deadline = self._next_deadline()
-        self._channel.send(packed, [*[getattr(frames, name) for name in FRAME_FIELDS], self._id], deadline)
+        self._channel.send(packed, [array for _, array in self._question(frames, moments)], deadline)
         return self._predictions(frames, self._guard.receive(expected, "result", deadline))
 
     def compute_more(
@@ -109,15 +112,12 @@ class RemoteCalculator:
         Args:
             further: names among those of the hello.
             costs: also `costs` (n, 5), whose columns are `tasks.model.call_costs.COLUMNS`.
-            initial_magmoms: (N,) [μB], NaN for all atoms of a structure that has none.
+            initial_magmoms: (N,) [μB], NaN for all atoms of a structure that has none; None: those of `frames`.
         """
         n, total = len(frames), len(frames.numbers)
         shapes = output_shapes(n, total, self.hello.members if self.hello else 0)
         asked = {name: shapes[name] for name in further} | ({"costs": (n, len(COLUMNS))} if costs else {})
-        arrays = [(name, getattr(frames, name)) for name in FRAME_FIELDS]
-        if initial_magmoms is not None:
-            arrays.insert(-1, ("initial_magmoms", np.ascontiguousarray(initial_magmoms, np.float64)))
-        arrays.append(("id", self._id))
+        arrays = self._question(frames, frames.initial_magmoms if initial_magmoms is None else initial_magmoms)
         metadata = {"op": "compute", "properties": ",".join(properties)}
         metadata |= {"further": ",".join(further)} if further else {}
         metadata |= {"costs": "true"} if costs else {}
@@ -139,11 +139,18 @@ class RemoteCalculator:
             frames, answer.arrays["energy"], answer.arrays.get("forces"), answer.arrays.get("stress"), errors
         )
 
+    def _question(self, frames: Frames, moments: Float | None) -> list[tuple[str, NDArray[Any]]]:
+        """The arrays of a question about `frames` by name, in their order on the wire."""
+        arrays = [(name, getattr(frames, name)) for name in FRAME_FIELDS]
+        if moments is not None:  # before the truth values, so that numbers stay aligned
+            arrays.insert(-1, (MOMENTS, np.ascontiguousarray(moments, np.float64)))
+        return [*arrays, ("id", self._id)]
+
     def _prepare(self, frames: Frames, properties: Properties) -> tuple[bytes, Expected]:
         """The header of a question about structures of these sizes, and the arrays that the answer must have."""
         if len(self._asked) >= REMEMBERED_HEADERS:
             self._asked.clear()
-        arrays = [*[(name, getattr(frames, name)) for name in FRAME_FIELDS], ("id", self._id)]
+        arrays = self._question(frames, frames.initial_magmoms)
         packed = pack_header(arrays, {"op": "compute", "properties": ",".join(properties)})
         return packed, expected_result(len(frames), len(frames.numbers), properties)
 

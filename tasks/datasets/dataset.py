@@ -42,7 +42,7 @@ from tasks.datasets.dataset_checks import (
 )
 from tasks.datasets.geometries import GEOMETRY, Geometries, check_geometries, geometries_of
 from tasks.datasets.system_checks import check_systems
-from tasks.structures.frames import FRAME_DTYPES, Frames, hash_arrays
+from tasks.structures.frames import FRAME_DTYPES, MOMENTS, Frames, hash_arrays
 from tasks.structures.predictions import ALL_PROPERTIES, Labels
 from tasks.structures.text_files import read_text
 
@@ -313,6 +313,8 @@ def _read_frames(folder: Path, card: Card) -> tuple[Frames, dict[str, NDArray[An
             raise DatasetError(f"{folder / FRAMES}: {name}: is missing")
         if arrays[name].dtype != dtype:
             raise DatasetError(f"{folder / FRAMES}: {name}: must be {np.dtype(dtype)}, not {arrays[name].dtype}")
+    if MOMENTS in arrays and arrays[MOMENTS].dtype != np.float64:
+        raise DatasetError(f"{folder / FRAMES}: {MOMENTS}: must be float64, not {arrays[MOMENTS].dtype}")
     conditions = {name: array for name, array in arrays.items() if name in CONDITIONS}
     with dataset_faults(folder / FRAMES):
         return Frames.from_arrays(arrays), conditions

@@ -14,7 +14,7 @@ from tasks.importing.checks.set_faults import checked_set, guessed_multiplicitie
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.reading.stated_states import stated_state
 from tasks.model.states import lowest_spin
-from tasks.structures.frames import Frames
+from tasks.structures.frames import MOMENTS, STATED_MOMENTS, Frames
 from tasks.structures.predictions import Labels
 from tasks.structures.units import Unit, unit_size
 
@@ -59,10 +59,13 @@ class Sums:
         if name not in self.structures:
             copy = Atoms(atoms.numbers, atoms.positions, cell=atoms.cell, pbc=atoms.pbc)
             copy.info |= state
+            if atoms.has(MOMENTS) and atoms.get_initial_magnetic_moments().any():
+                copy.set_initial_magnetic_moments(atoms.get_initial_magnetic_moments())
+                copy.info[STATED_MOMENTS] = True
             self.structures[name] = copy
             self.groups[name] = group
         first = self.structures[name]
-        if not np.array_equal(first.numbers, atoms.numbers) or first.info != state:
+        if not np.array_equal(first.numbers, atoms.numbers) or not state.items() <= first.info.items():
             raise DatasetError(f"{name}: is there twice, with other atoms or another state: give each its own name")
         return name
 

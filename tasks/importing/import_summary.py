@@ -67,6 +67,7 @@ class ImportSummary(NamedTuple):
     Args:
         atoms: per structure.
         elements: by symbol, the number of structures with it.
+        n_magnetic: structures with initial magnetic moments.
         charges, multiplicities: by value, the number of structures; a multiplicity of 0 is not stated.
         distance: shortest distance between two atoms of each structure [Å], of the structures with one below 3 Å.
         volume_per_atom: of the periodic structures [Å³].
@@ -81,6 +82,7 @@ class ImportSummary(NamedTuple):
     elements: Mapping[str, int]
     n_periodic: int
     n_molecules: int
+    n_magnetic: int
     charges: Mapping[int, int]
     multiplicities: Mapping[int, int]
     n_groups: int
@@ -117,6 +119,7 @@ def summarise(dataset: Dataset, report: Report = silent) -> ImportSummary:
         elements=_elements(frames),
         n_periodic=int(frames.periodic.sum()),
         n_molecules=int((~frames.pbc.any(axis=1)).sum()),
+        n_magnetic=_n_magnetic(frames),
         charges=_counted(frames.charge.tolist()),
         multiplicities=_counted(frames.multiplicity.tolist()),
         n_groups=len(set(dataset.table.group)),
@@ -195,6 +198,12 @@ def range_of(values: Float) -> ValueRange | None:
     """Smallest, median and largest of the `values` that are not NaN; None if all are."""
     known = values[~np.isnan(values)]
     return ValueRange(float(known.min()), float(np.median(known)), float(known.max())) if known.size else None
+
+
+def _n_magnetic(frames: Frames) -> int:
+    """The structures with initial magnetic moments."""
+    moments = frames.initial_magmoms
+    return 0 if moments is None else int(np.isfinite(moments[frames.offsets[:-1]]).sum())
 
 
 def _elements(frames: Frames) -> dict[str, int]:

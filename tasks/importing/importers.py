@@ -50,7 +50,8 @@ def read_structures(
 
     Energies, forces and stresses are those of the calculator that ASE attaches, else of `info` and `arrays`. Charge and
     2S+1 come from `info` (`charge`; `multiplicity` or `spin`), names from `name`, groups from `group`; those of a
-    database from its key-value pairs. The file is read in blocks, which bounds the memory beyond that of the result.
+    database from its key-value pairs. Initial magnetic moments are ASE's array `initial_magmoms`. The file is read in
+    blocks, which bounds the memory beyond that of the result.
 
     Args:
         units: of the file.
@@ -85,8 +86,22 @@ def read_structures(
         energy = np.full(len(names), np.nan) if whole.labels.energy is None else whole.labels.energy
         doubts += doubtful_free_energies(whole.free_energy, energy, names, units.energy or 1.0)
     return Imported(
-        whole.frames, labels, names, whole.groups, unused, state_in, clusters, tuple(doubts), fields.may_leave_out
+        without_zero_moments(whole.frames),
+        labels,
+        names,
+        whole.groups,
+        unused,
+        state_in,
+        clusters,
+        tuple(doubts),
+        fields.may_leave_out,
     )
+
+
+def without_zero_moments(frames: Frames) -> Frames:
+    """`frames`, without moments if all are zero: ASE gives a structure that states none the same ones."""
+    moments = frames.initial_magmoms
+    return frames if moments is None or np.nan_to_num(moments).any() else replace(frames, initial_magmoms=None)
 
 
 def read_molecules(path: Path, multiplicity: int | None = None, named: bool = False) -> Imported:
@@ -232,6 +247,7 @@ def _of_one_form(source: FrameSource, frames: Sequence[TextFrame], comments: Seq
             plain.pbc,
             plain.charge,
             plain.multiplicity,
+            plain.initial_magmoms,
         ),
         Labels(plain.energy, plain.forces, plain.stress),
         tuple(name if name.strip() else None for name in plain.values.get("name", ("",) * n)),

@@ -25,7 +25,7 @@ from ase.geometry import wrap_positions
 from numpy.typing import NDArray
 
 from tasks.kind import Observation
-from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.frames import PER_ATOM, Float, Frames, Int
 from tasks.structures.rotations import other_order, random_rotation
 
 SHARE, LEAST, MOST = 0.02, 4, 64
@@ -125,7 +125,7 @@ def transformed(frames: Frames, copies: TransformedCopies) -> Frames:
 
 def _reordered(frames: Frames, atom: Int) -> Frames:
     arrays = frames.arrays()
-    return Frames.from_arrays({**arrays, **{name: arrays[name][atom] for name in ("numbers", "positions")}})
+    return Frames.from_arrays({**arrays, **{name: arrays[name][atom] for name in PER_ATOM if name in arrays}})
 
 
 def stored_copies(observation: Observation, frames: Frames) -> TransformedCopies | None:

@@ -230,6 +230,7 @@ def _frames(frames: Frames, original: Int, atom: Int, copies: Sequence[Transform
         charge=times * frames.charge[original],
         # Two spins side by side add up; if the original states none, the copy states none.
         multiplicity=np.where(multiplicity > 0, times * (multiplicity - 1) + 1, 0),
+        initial_magmoms=None if frames.initial_magmoms is None else frames.initial_magmoms[atom],
     )
 
 

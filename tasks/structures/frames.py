@@ -27,7 +27,10 @@ FRAME_DTYPES: Mapping[str, Any] = {
 }
 
 
-PER_ATOM = ("numbers", "positions")
+# The one array that frames may lack, and the key in `info` of an `Atoms` whose moments a data set states: ASE gives
+# moments of its own to some structures that it builds.
+MOMENTS, STATED_MOMENTS = "initial_magmoms", "initial_magmoms_are_stated"
+PER_ATOM = ("numbers", "positions", MOMENTS)
 
 
 def frame_shapes(n: int, total: int) -> dict[str, tuple[int, ...]]:
@@ -59,6 +62,8 @@ class Frames:
         pbc: (n, 3) periodic directions.
         charge: (n,) total charge [e].
         multiplicity: (n,) 2S+1; 0 = not stated.
+        initial_magmoms: (N,) initial magnetic moments [μB], as ASE's calculators get them: a magnetic order; NaN for
+            all atoms of a structure without one. None: no structure has one.
 
     Raises:
         FramesError: a field of another length, a non-finite number, an impossible element, a periodic
@@ -72,6 +77,7 @@ class Frames:
     pbc: Bool
     charge: Int
     multiplicity: Int
+    initial_magmoms: Float | None = None
 
     def __post_init__(self) -> None:
         n_atoms = np.ascontiguousarray(self.n_atoms, np.int64)
@@ -86,6 +92,7 @@ class Frames:
             array = array.view()
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+        object.__setattr__(self, MOMENTS, self._moments())
         if not (np.isfinite(self.positions).all() and np.isfinite(self.cell).all()):
             raise FramesError("positions and cell must be finite")
         if self.numbers.size and not (self.numbers.min() >= 1 and self.numbers.max() <= 118):
@@ -95,16 +102,34 @@ class Frames:
         if self.multiplicity.size and self.multiplicity.min() < 0:
             raise FramesError("multiplicity must be 2S+1, or 0 where it is not stated")
 
+    def _moments(self) -> Float | None:
+        """The moments, checked; None if no structure has any."""
+        if self.initial_magmoms is None:
+            return None
+        moments = np.ascontiguousarray(self.initial_magmoms, np.float64).view()
+        if moments.shape != self.numbers.shape:
+            raise FramesError(f"{MOMENTS} must have shape {self.numbers.shape}, not {moments.shape}")
+        known = np.add.reduceat(np.isfinite(moments), self.offsets[:-1]) if moments.size else np.zeros(0, np.int64)
+        if ((known > 0) & (known < self.n_atoms)).any() or np.isinf(moments).any():
+            raise FramesError(f"{MOMENTS}: a structure has finite moments of all its atoms, or of none")
+        moments.setflags(write=False)
+        return moments if known.any() else None
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Frames:
-        """Frames from named arrays; `charge` and `multiplicity` may be absent (0)."""
+        """Frames from named arrays; `charge` and `multiplicity` may be absent (0), and moments."""
         n = len(np.atleast_1d(np.asarray(arrays["n_atoms"])))
         zeros = np.zeros(n, np.int64)
-        return cls(**{name: np.asarray(arrays.get(name, zeros)) for name in FRAME_DTYPES})
+        moments = np.asarray(arrays[MOMENTS]) if MOMENTS in arrays else None
+        fields = {name: np.asarray(arrays.get(name, zeros)) for name in FRAME_DTYPES}
+        return cls(**fields, initial_magmoms=moments)
 
     @classmethod
     def from_atoms(cls, structures: Sequence[Atoms]) -> Frames:
-        """Frames from ASE structures; charge and 2S+1 are read from `info["charge"]` and `info["spin"]`."""
+        """Frames from ASE structures; charge and 2S+1 are read from `info["charge"]` and `info["spin"]`.
+
+        Moments are read of structures whose `info` says that they are stated, as those of `Frames.atoms` do.
+        """
         if not structures:
             raise FramesError("no structure given")
         return cls(
@@ -115,12 +140,18 @@ class Frames:
             pbc=np.array([a.pbc for a in structures], np.bool_),
             charge=np.array([int(a.info.get("charge", 0)) for a in structures], np.int64),
             multiplicity=np.array([int(a.info.get("spin", 0)) for a in structures], np.int64),
+            initial_magmoms=np.concatenate([_stated_moments(a) for a in structures]),
         )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Frames]) -> Frames:
         """All structures of `parts`, in order."""
-        return cls(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in FRAME_DTYPES})
+        moments = None
+        if any(p.initial_magmoms is not None for p in parts):
+            known = [(p.initial_magmoms, len(p.numbers)) for p in parts]
+            moments = np.concatenate([np.full(n, np.nan) if array is None else array for array, n in known])
+        fields = {name: np.concatenate([getattr(p, name) for p in parts]) for name in FRAME_DTYPES}
+        return cls(**fields, initial_magmoms=moments)
 
     def __len__(self) -> int:
         return len(self.n_atoms)
@@ -146,15 +177,16 @@ class Frames:
         return np.where(self.periodic, np.abs(np.linalg.det(self.cell)), np.nan)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, in the order of the wire."""
-        return {name: getattr(self, name) for name in FRAME_DTYPES}
+        """The arrays by name, in the order of the wire; moments last, if there are any."""
+        moments = {} if self.initial_magmoms is None else {MOMENTS: self.initial_magmoms}
+        return {name: getattr(self, name) for name in FRAME_DTYPES} | moments
 
     def atom_slice(self, index: int) -> slice:
         """The atoms of structure `index` in the per-atom arrays."""
         return slice(int(self.offsets[index]), int(self.offsets[index + 1]))
 
     def atoms(self, index: int) -> Atoms:
-        """Structure `index` as ASE `Atoms`, with charge and spin in `info` where they are stated.
+        """Structure `index` as ASE `Atoms`, with charge and spin in `info`, and moments, where they are stated.
 
         Calculators always get both: `tasks.model.states.make_atoms`.
         """
@@ -169,6 +201,9 @@ class Frames:
             atoms.info["charge"] = int(self.charge[index])
         if self.multiplicity[index]:
             atoms.info["spin"] = int(self.multiplicity[index])
+        if self.initial_magmoms is not None and np.isfinite(self.initial_magmoms[chosen]).all():
+            atoms.set_initial_magnetic_moments(self.initial_magmoms[chosen])
+            atoms.info[STATED_MOMENTS] = True
         return atoms
 
     def atom_indices(self, index: Sequence[int] | Int) -> Int:
@@ -214,6 +249,13 @@ class Frames:
     def sha256(self) -> str:
         """Hash of names, shapes and bytes of all arrays: of the question to a model, nothing else."""
         return hash_arrays(self.arrays())
+
+
+def _stated_moments(atoms: Atoms) -> Float:
+    """(n,) the moments of a structure that states them; NaN of any other."""
+    if not atoms.info.get(STATED_MOMENTS, False):
+        return np.full(len(atoms), np.nan)
+    return np.asarray(atoms.get_initial_magnetic_moments(), np.float64)
 
 
 def hash_arrays(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -58,7 +58,11 @@ class Copy(NamedTuple):
         if original.pbc.any():
             positions = wrap_positions(positions, cell[0], original.pbc[0])
         arrays = original.moved(positions, cell).arrays()
-        return cls(Frames.from_arrays({**arrays, **{name: arrays[name][order] for name in PER_ATOM}}), rotation, order)
+        return cls(
+            Frames.from_arrays({**arrays, **{name: arrays[name][order] for name in PER_ATOM if name in arrays}}),
+            rotation,
+            order,
+        )
 
     def answer(self, answer: Predictions, index: int, atoms: slice, cause: int) -> Answered:
         """Row `index` of `answer`, transformed back."""

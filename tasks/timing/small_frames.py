@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from tasks.kind import Observation
 from tasks.simulation.supercells import SINGLE, Counts, replicated, spread_over
-from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.frames import MOMENTS, Float, Frames, Int
 from tasks.structures.predictions import Cause
 from tasks.timing.frame_answers import (
     ENERGY_TOLERANCE,
@@ -118,6 +118,7 @@ def block_around(
             "cell": source.cell * np.array(size)[:, None],
             "pbc": source.pbc,
             "multiplicity": source.multiplicity,
+            **({} if source.initial_magmoms is None else {MOMENTS: source.initial_magmoms[chosen % m]}),
         }
     )
     middle = np.flatnonzero((offset == 0).all(axis=1))[0] * m + atom

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.structures.frames import Bool, Float, Frames, Int
+from tasks.structures.frames import MOMENTS, Bool, Float, Frames, Int
 
 SAME_WITHIN = 1e-5  # Å: of each coordinate and component of the cell, as files with five digits have them
 # Structures are sorted by each of some projections of their coordinates, and compared with so many that follow.
@@ -52,11 +52,12 @@ def find_copies(frames: Frames, conditions: Mapping[str, NDArray[Any]] | None = 
     """The copies among `frames`.
 
     Args:
-        conditions: one row a structure or an atom; structures with others are no copies.
+        conditions: one row a structure or an atom; structures with others, or other moments, are no copies.
     """
     n = len(frames)
     projections, reach = _projections(frames)
-    keys = _exact_keys(frames, conditions or {})
+    moments = {} if frames.initial_magmoms is None else {MOMENTS: frames.initial_magmoms}
+    keys = _exact_keys(frames, {**(conditions or {}), **moments})
     first = np.arange(n, dtype=np.int64)
     for projection in projections.T:
         order = np.lexsort((projection, keys))

@@ -15,11 +15,12 @@ from tasks.datasets.card import DatasetError, Difference
 from tasks.datasets.dataset import Dataset
 from tasks.importing.checks.barriers import doubtful_barriers, low_barriers
 from tasks.importing.import_checks import impossible_multiplicity
-from tasks.structures.frames import Frames
+from tasks.structures.frames import MOMENTS, Frames
 
 # Atoms that a sum may gain or lose: the rounding of coefficients such as 1/3.
 MAX_IMBALANCE = 1e-6
 HYDROGEN = 1
+SUPERCELL = "supercell"  # the condition of phonons and of thermal conductivities
 UNBALANCED = 'correct the coefficients, or state "unbalanced": true in reactions.json if it is meant'
 
 
@@ -95,13 +96,23 @@ def set_faults(dataset: Dataset) -> list[str]:
     lines = [f"differences {lost[0]}{_more(len(lost), 'sums')}: {UNBALANCED}"] if lost else []
     lines += list(_wrong_alternatives(dataset))[:1]
     state = impossible_multiplicity(dataset.frames, dataset.table.id)
-    return [*lines, *([state] if state else []), *low_barriers(dataset)]
+    lines += [state] if state else []
+    if SUPERCELL in dataset.conditions and dataset.frames.initial_magmoms is not None:
+        lines.append(
+            f"{MOMENTS}: displaced supercells follow the symmetry of the atoms alone, which moments may lower: leave "
+            "the moments out"
+        )
+    return lines + low_barriers(dataset)
 
 
 def doubtful_sets(dataset: Dataset) -> list[str]:
     """A line for each sort of doubt: what the importer took for granted, sums that change the charge, low barriers."""
     lines = list(dataset.doubts)
-    sums = [(row.id, balance_of(row, dataset.frames)) for row in dataset.table.differences if not row.unbalanced]
+    frames, ids = dataset.frames, dataset.table.id
+    silent = np.flatnonzero(~frames.pbc.any(axis=1) & (frames.multiplicity == 0)).tolist()
+    if silent and not dataset.table.pairs:  # whose curves are of no one state
+        lines.append(guessed_multiplicities([ids[i] for i in silent]))
+    sums = [(row.id, balance_of(row, frames)) for row in dataset.table.differences if not row.unbalanced]
     protons = [(id, balance) for id, balance in sums if balance.is_of_protons]
     charged = [(id, balance) for id, balance in sums if balance.charge and not balance.atoms]
     if protons:

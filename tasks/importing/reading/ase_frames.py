@@ -28,7 +28,7 @@ from tasks.importing.reading.repeated_fields import not_repeated
 from tasks.importing.reading.stated_states import stated_state
 from tasks.importing.reading.stress_matrices import asymmetry, voigt_stress
 from tasks.importing.reading.text_frames import TextFrame, frame_for_ase, text_frames
-from tasks.structures.frames import Float, Frames
+from tasks.structures.frames import MOMENTS, Float, Frames
 from tasks.structures.predictions import Labels, Property, property_shapes
 
 XYZ = "extxyz"
@@ -313,5 +313,26 @@ def _frame(atoms: Atoms, length: float, where: str) -> Frames:
         "charge": [charge],
         "multiplicity": [multiplicity],
     }
+    moments = atoms.arrays.get(MOMENTS, atoms.info.get(MOMENTS))
+    if moments is not None:
+        arrays[MOMENTS] = _moments(moments, len(atoms), where)
     with dataset_faults(where):
         return Frames.from_arrays(arrays)
+
+
+def _moments(value: object, n_atoms: int, where: str) -> Float:
+    """(n,) initial magnetic moments [μB].
+
+    Raises:
+        DatasetError: they are not one number an atom; the line begins with `where`.
+    """
+    try:
+        moments = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        moments = np.zeros(0)
+    if moments.size != n_atoms:
+        raise DatasetError(
+            f"{where}: {MOMENTS}: must be one number an atom, of {n_atoms} atoms: moments that are not collinear are "
+            "not read: give the field another name to leave it out"
+        )
+    return moments.reshape(n_atoms)

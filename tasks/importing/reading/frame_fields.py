@@ -9,11 +9,12 @@ from ase import Atoms
 from ase.calculators.calculator import all_properties
 
 from tasks.datasets.card import DatasetError
+from tasks.structures.frames import MOMENTS
 from tasks.structures.predictions import ALL_PROPERTIES
 from tasks.suites.names import did_you_mean
 
 # What `--keys` may name.
-NAMED = (*ALL_PROPERTIES, "charge", "multiplicity", "name", "group")
+NAMED = (*ALL_PROPERTIES, "charge", "multiplicity", "name", "group", MOMENTS)
 KEYS_EXAMPLE = "--keys energy=REF_energy,forces=REF_forces"
 # Fields that tables and clusters refer to: they are texts, taken as they are written.
 IDENTIFIERS = frozenset({"name", "group", "cluster", "mp_id", "sys_formula"})

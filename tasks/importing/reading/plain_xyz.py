@@ -20,7 +20,7 @@ from tasks.importing.reading.frame_fields import FrameFields
 from tasks.importing.reading.stated_states import MAX_CHARGE, MAX_MULTIPLICITY
 from tasks.importing.reading.stress_matrices import asymmetry, voigt_stress
 from tasks.importing.reading.text_frames import DEFAULT_PROPERTIES, TextFrame, number_of
-from tasks.structures.frames import Bool, Float, Int
+from tasks.structures.frames import MOMENTS, Bool, Float, Int
 
 _KEY = r"[A-Za-z_][A-Za-z0-9_.:+/-]*+"
 _COMMENT = re.compile(rf'\s*+(?:{_KEY}(?:=(?:"[^"\\]++"|[^\s"\'{{}}\[\]\\=]++))?+(?:\s++|\Z))*+')
@@ -46,7 +46,6 @@ _PER_ATOM = frozenset({"forces", "energies", "stresses", "charges", "magmoms"})
 # Fields of nine numbers, and of one.
 _MATRICES = ("Lattice", "virial", "stress")
 _SCALARS = ("energy", "free_energy", "charge", "multiplicity", "spin")
-# Where ASE takes Voigt's components from, in the file's order of the matrix.
 _BOTH = {"spin", "multiplicity"}
 _NOT_FIELDS = frozenset({"Lattice", "Properties", "pbc"})
 _LARGEST_INT = 2**31
@@ -80,6 +79,7 @@ class PlainFrames(NamedTuple):
 
     Args:
         n_atoms, numbers, positions, cell, pbc, charge, multiplicity: as those of `Frames`.
+        initial_magmoms: as those of `Frames`; None without such a column.
         energy, forces, stress: as those of `Labels`.
         stress_asymmetry: (f,) of the stress that is stated; 0 without one.
         free_energy: (f,) as that of a calculator.
@@ -98,6 +98,7 @@ class PlainFrames(NamedTuple):
     pbc: Bool
     charge: Int
     multiplicity: Int
+    initial_magmoms: Float | None
     energy: Float | None
     forces: Float | None
     stress: Float | None
@@ -168,7 +169,7 @@ def plain_frames(frames: Sequence[TextFrame], comments: Sequence[Comment], wante
     """
     fields = dict(zip(comments[0].keys, zip(*(comment.values for comment in comments), strict=True), strict=True))
     columns = columns_of(fields["Properties"][0] if "Properties" in fields else DEFAULT_PROPERTIES)
-    if fields.keys() & columns.keys():
+    if fields.keys() & (columns.keys() | {MOMENTS}):
         raise NotPlain("a field and a column have one name")
     atoms = _read_columns([row for frame in frames for row in frame.rows], columns)
     n = len(frames)
@@ -194,6 +195,7 @@ def plain_frames(frames: Sequence[TextFrame], comments: Sequence[Comment], wante
         pbc=pbc,
         charge=_states(numbers.get("charge"), n, -MAX_CHARGE, MAX_CHARGE),
         multiplicity=_states(multiplicity, n, 0, MAX_MULTIPLICITY),
+        initial_magmoms=atoms[MOMENTS][:, 0] if MOMENTS in atoms else None,
         energy=numbers["energy"][:, 0] if "energy" in numbers else None,
         forces=atoms.get("forces"),
         stress=None if stress is None else voigt_stress(stress),
@@ -228,7 +230,7 @@ def columns_of(properties: str) -> Mapping[str, XyzColumn]:
         first += int(width)
     of_ase = [f"{name}{i}" if int(width) > 1 else name for name, _, width in stated for i in range(int(width))]
     vectors = [columns.get(name) for name in ("positions", "forces")]
-    scalars = {"numbers": "I", "symbols": "S", "initial_charges": "R"}
+    scalars = {"numbers": "I", "symbols": "S", "initial_charges": "R", MOMENTS: "R"}
     if (
         vectors[0] is None
         or not ({"numbers", "symbols"} & columns.keys())
@@ -237,7 +239,7 @@ def columns_of(properties: str) -> Mapping[str, XyzColumn]:
         or any(
             (columns[name].kind, columns[name].width) != (kind, 1) for name, kind in scalars.items() if name in columns
         )
-        or any(columns[name].kind not in "RI" for name in columns.keys() & (_PER_ATOM | {"initial_magmoms"}))
+        or any(columns[name].kind not in "RI" for name in columns.keys() & _PER_ATOM)
     ):
         raise NotPlain(properties)
     return columns

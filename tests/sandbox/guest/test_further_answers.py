@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,26 @@ def test_moments_of_a_structure_are_part_of_what_tells_it_from_the_one_before() 
     frames = Frames.from_atoms([bulk("Fe")] * 3).arrays() | {"initial_magmoms": np.array([2.0, 2.0, np.nan])}
     assert AseLoop(Keeps()).compute(frames, ("energy",)).energy.tolist() == [2.0, 2.0, 0.0]
     assert ["initial_magmoms" in each for each in changes] == [True, False, True]
+
+
+def test_moments_of_frames_go_through_the_wire(process_driver: ProcessDriver) -> None:
+    """Chains of four Cr atoms + - + -, whose bonds have 0.1 eV m_i m_j and springs; also in one batch with others."""
+    order, bare = np.array([2.0, -2.0, 2.0, -2.0, 1.0, -1.0, 1.0, -1.0]), np.full(4, np.nan)
+    atoms = Atoms("Cr4", [[2.5 * k, 0, 0] for k in range(4)], cell=[10.0, 9.0, 9.0], pbc=True)
+    none = Frames.from_atoms([atoms] * 2)
+    both = replace(none, initial_magmoms=order)
+    mixed = replace(Frames.from_atoms([atoms] * 4), initial_magmoms=np.concatenate([bare, order, bare]))
+
+    def ask(remote: RemoteCalculator) -> Any:
+        answers = [remote.compute(frames, ("energy",)).energy for frames in (none, both, none, mixed)]
+        return [*answers, remote.compute_more(mixed, ("energy",))[0].energy]
+
+    outcome = through_the_guest(process_driver, "Exchange", ask)
+    assert outcome.verdict is Verdict.OK, outcome.sentence
+    strong, weak = (4 * ((0.01 * size**2) ** 2 - 0.1 * size**2) for size in (2.0, 1.0))
+    expected = [[0.0] * 2, [strong, weak], [0.0] * 2, *[[0.0, strong, weak, 0.0]] * 2]
+    for answer, energies in zip(outcome.value, expected, strict=True):
+        np.testing.assert_allclose(answer, energies, rtol=0, atol=1e-12)
 
 
 def test_each_structure_has_the_costs_of_its_call(process_driver: ProcessDriver) -> None:

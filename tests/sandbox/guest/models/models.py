@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 from ase.calculators.calculator import Calculator, all_changes
+from ase.neighborlist import neighbor_list
 
 
 class OfState(Calculator):
@@ -152,3 +153,21 @@ class NestedErrors(WithoutState):
                 raise OSError("a secret detour")
             except OSError:
                 raise RuntimeError("what the author should read") from None
+
+
+class Exchange(Calculator):
+    """Neighbours within 2.8 Å: springs of 2 eV/Å² whose rest length is 2.5 Å + 0.01 Å m_i m_j, and 0.1 eV m_i m_j.
+
+    The moments m are the initial ones [μB].
+    """
+
+    implemented_properties = ("energy", "forces")
+
+    def calculate(self, atoms=None, properties=None, system_changes=all_changes):
+        moments = atoms.get_initial_magnetic_moments()
+        first, second, apart, vectors = neighbor_list("ijdD", atoms, 2.8)
+        products = moments[first] * moments[second]
+        stretch = apart - 2.5 - 0.01 * products
+        forces = np.zeros((len(atoms), 3))
+        np.add.at(forces, first, (2.0 * stretch / apart)[:, None] * vectors)
+        self.results = {"energy": float((stretch**2 + 0.1 * products).sum()) / 2, "forces": forces}

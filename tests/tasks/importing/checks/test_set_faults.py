@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.cli.maintainer.import_report import print_summary
-from tasks.datasets.card import Card, DatasetError, Difference, LabelSet, Summand
+from tasks.datasets.card import Card, DatasetError, Difference, LabelSet, Summand, Table
+from tasks.datasets.dataset import Dataset
 from tasks.importing.checks.set_faults import balance_of, doubtful_sets, imbalance
 from tasks.importing.din import import_din
 from tasks.importing.energy_sums import Sums
@@ -117,6 +118,15 @@ def test_spin_is_2s_plus_1_and_a_guess_is_shown(tmp_path: Path, capsys: pytest.C
         "a: multiplicity: 2S+1 of this molecule (and of 1 more) is not stated and taken as the lowest, 1 or 2: "
         "state it where it is higher",
     )
+
+
+def test_a_molecule_of_any_set_without_2s_plus_1_is_shown() -> None:
+    frames = Frames.from_atoms([molecule("H2O"), Atoms("Cu", cell=[3.0] * 3, pbc=True), molecule("O2")])
+    card = Card(name="s", version="1", title="S", domain="Molecules", periodic=False)
+    names = ("water", "crystal", "oxygen")
+    dataset = Dataset(card, frames, Table(id=names, group=("",) * 3, cluster=names), {})
+    (line,) = [line for line in summarise(dataset).doubtful if "2S+1" in line]
+    assert line.startswith("water: multiplicity: 2S+1 of this molecule (and of 1 more) is not stated")
 
 
 def test_charges_that_change_and_bare_protons_are_shown() -> None:
