@@ -152,7 +152,7 @@ def ground_state(molecule: Atoms) -> int:
     if molecule.info.get("charge", 0):
         return 0
     if len(molecule) == 1:
-        return round(ground_state_magnetic_moments[molecule.numbers[0]]) + 1
+        return round(float(ground_state_magnetic_moments[molecule.numbers[0]])) + 1
     return 3 if molecule.numbers.tolist() == [8, 8] else 0
 
 

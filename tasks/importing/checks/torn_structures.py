@@ -80,7 +80,7 @@ def _near_both_faces(frames: Frames, direction: int) -> Int:
     extents = np.maximum.reduceat(along, starts) - np.minimum.reduceat(along, starts)
     gaps = np.abs(np.einsum("ni,ni->n", cells[:, direction], normals)) - extents
     reach = 2 * BOND * np.maximum.reduceat(covalent_radii[part.numbers], starts)
-    return chosen[(gaps > -ROUNDING) & (gaps < reach)]
+    return np.asarray(chosen[(gaps > -ROUNDING) & (gaps < reach)])
 
 
 def _bonds_that_join(frames: Frames, index: int, direction: int) -> int:
