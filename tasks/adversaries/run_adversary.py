@@ -18,7 +18,7 @@ from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause, Predictions, Properties
 
 
-class Asked(NamedTuple):
+class AdversaryTask(NamedTuple):
     """A task in which an adversary is asked."""
 
     kind: Kind
@@ -40,14 +40,14 @@ class _Listener:
         return Predictions.unanswered(frames, properties, Cause.UNSUPPORTED)
 
 
-def public_facts(task: Asked) -> PublicFacts:
+def public_facts(task: AdversaryTask) -> PublicFacts:
     """The structures of the task's data set, and the first questions about them without a secret."""
     listener, stored = _Listener(), task.dataset.frames
     task.kind.observe(task.dataset.structures, task.parameters, listener, Watch(time.monotonic))
     return PublicFacts(stored, Frames.concatenate(listener.heard) if listener.heard else stored.take([]))
 
 
-def measured(task: Asked, adversary: str, secret: bytes = b"", facts: PublicFacts | None = None) -> Measurement:
+def measured(task: AdversaryTask, adversary: str, secret: bytes = b"", facts: PublicFacts | None = None) -> Measurement:
     """What the task measures of an adversary, a key of `ADVERSARIES`.
 
     Args:
@@ -76,7 +76,7 @@ def shares(measurement: Measurement) -> dict[str, float]:
     }
 
 
-class Interval(NamedTuple):
+class MeanOverSecrets(NamedTuple):
     """The mean over secrets, with the ends of its 95 % interval."""
 
     mean: float
@@ -84,11 +84,11 @@ class Interval(NamedTuple):
     high: float
 
 
-def interval_of(values: Sequence[float]) -> Interval:
+def mean_over_secrets(values: Sequence[float]) -> MeanOverSecrets:
     """Student's interval of the mean of at least one value (Student, Biometrika 6, 1 (1908)); of one, a point."""
     from scipy.stats import t
 
     array: Float = np.asarray(values, np.float64)
     n, mean = len(array), float(array.mean())
     half = float(t.ppf(0.975, n - 1) * array.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
-    return Interval(mean, mean - half, mean + half)
+    return MeanOverSecrets(mean, mean - half, mean + half)
