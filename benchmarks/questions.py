@@ -1,8 +1,8 @@
 """Questions that give answers away: models without chemistry over every layout that can be imported.
 
 Of each layout, each adversary and each secret: the penalised value over the baseline, in the metric in which the
-adversary comes off best. Where a kind draws from the secret, the lower end of the mean's 95 % interval over secrets must
-not be below 1. Where nothing is drawn the value is shown without a bound, and its line says why.
+adversary comes off best. Where a kind draws from the secret, the lower end of the mean's 95 % interval over secrets
+must not be below 1. Where nothing is drawn the value is shown without a bound, and its line says why.
 """
 
 from __future__ import annotations

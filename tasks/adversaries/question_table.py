@@ -17,6 +17,9 @@ from tasks.adversaries.run_adversary import (
 from tasks.kind import Kind, ScoreFamily
 
 LABELS_AS_GIVEN = "labels as given: nothing to draw"
+PUBLISHED = "published protocol"
+# A note of a measurement that begins so says what the questions of a published protocol give away.
+AS_PUBLISHED = "as published"
 
 
 class Cell(NamedTuple):
@@ -52,10 +55,13 @@ def cells_of(
     known = public_facts(task) if facts is None else facts
     asked = secrets if traits.draws else secrets[:1]
     values: dict[str, list[float]] = {}
+    mark = "" if traits.draws else LABELS_AS_GIVEN
     for secret in asked:
-        found = shares(measured(task, adversary, secret, known))
+        measurement = measured(task, adversary, secret, known)
+        if any(note.startswith(AS_PUBLISHED) for note in measurement.notes.values()):
+            mark = PUBLISHED
+        found = shares(measurement)
         names = traits.scored(found) if traits.score is ScoreFamily.PROPERTY else found
         for name in names:
             values.setdefault(name, []).append(found[name])
-    mark = "" if traits.draws else LABELS_AS_GIVEN
-    return [Cell(name, mean_over_secrets(shares), mark) for name, shares in values.items()]
+    return [Cell(name, mean_over_secrets(of_secrets), mark) for name, of_secrets in values.items()]

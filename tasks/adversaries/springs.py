@@ -43,6 +43,7 @@ class Place(NamedTuple):
         """(N, 3) [Å] how far the atoms of `other` are from these, without the motion of all together."""
         difference = other.positions - self.positions
         if other.cell is not None:
+            difference = difference - difference[0]  # or else atoms half a cell away would go different ways
             difference = (difference - np.round(difference)) @ other.cell
         return np.asarray(difference - difference.mean(axis=0))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,13 +176,22 @@ def relaxed_by_emt(atoms: Atoms) -> Atoms:
     return relaxed
 
 
-def binaries() -> list[Atoms]:
+@cache
+def relaxed_binaries() -> tuple[Atoms, ...]:
     """L1₂ crystals of pairs of metals, relaxed by EMT."""
     made = []
     for i, element in enumerate(OF_EMT):
         atoms = bulk(element, cubic=True)
         atoms.symbols[0] = OF_EMT[i - 1]
         made.append(relaxed_by_emt(atoms))
+    return tuple(made)
+
+
+def binaries() -> list[Atoms]:
+    """Copies of `relaxed_binaries`."""
+    made = [atoms.copy() for atoms in relaxed_binaries()]
+    for copy, atoms in zip(made, relaxed_binaries(), strict=True):
+        copy.info = dict(atoms.info)
     return made
 
 
