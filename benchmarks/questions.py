@@ -8,34 +8,26 @@ must not be below 1. Where nothing is drawn the value is shown without a bound, 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.report import Figure
 from tasks.adversaries.family import ADVERSARIES
 from tasks.adversaries.question_table import Cell, cells_of, is_judged_by_baseline
 from tasks.adversaries.run_adversary import AdversaryTask, public_facts
-from tests.tasks.adversaries.layouts import LAYOUTS, archives, examples, imported, quickstart
+from tasks.kinds.registry import KINDS
+from tests.tasks.adversaries.layouts import every_layout
 
 SECRETS = tuple(f"secret {k}".encode() for k in range(20))
 ROUNDING = 1e-6
 
 
-def every_task(place: Path) -> Mapping[str, AdversaryTask]:
-    """By layout the task of its small data set, and the tasks of quickstart.
-
-    Args:
-        place: an empty folder for the files of the layouts.
-    """
-    tasks = {format: imported(format, place / format) for format in LAYOUTS}
-    return tasks | archives(place / "archives") | quickstart() | examples()
-
-
 def measure_questions() -> Iterator[Figure]:
     """Each adversary in each layout whose kind has a baseline."""
     with tempfile.TemporaryDirectory() as place:
-        for layout, task in every_task(Path(place)).items():
-            if is_judged_by_baseline(task.kind):
+        for layout, laid_out in every_layout(Path(place)).items():
+            if is_judged_by_baseline(KINDS[laid_out.kind]):
+                task = laid_out.make()
                 facts = public_facts(task)
                 for adversary in ADVERSARIES:
                     yield figure(layout, task, adversary, cells_of(task, adversary, SECRETS, facts))

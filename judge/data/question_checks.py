@@ -34,7 +34,7 @@ NO_FORCES = "ideal gas"
 REMEDIES: Mapping[DatasetPart, str] = {
     DatasetPart.CURVES: "draw the volumes",
     DatasetPart.GEOMETRIES: "draw the starts: state rattle and strain in the task's parameters",
-    DatasetPart.LABELS: "nothing is drawn of labelled structures: add structures that no rule orders, as of dynamics",
+    DatasetPart.LABELS: "nothing is drawn of labelled structures: add some that no rule orders, as of dynamics",
     DatasetPart.DIFFERENCES: "nothing is drawn of energies: add items, or state a smaller baseline in card.toml",
     DatasetPart.SCANS: "nothing is drawn of energies: add items, or state a smaller baseline in card.toml",
     DatasetPart.PAIRS: "nothing is drawn of energies: add pairs, or state a smaller baseline in card.toml",

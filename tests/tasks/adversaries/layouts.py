@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,14 +26,13 @@ from scipy.optimize import brentq
 from judge.data.import_options import ImportOptions
 from judge.data.importing import prepare_import
 from tasks.adversaries.run_adversary import AdversaryTask
-from tasks.datasets.dataset import Dataset
 from tasks.importing.ml_peg.import_layout import import_ml_peg
 from tasks.importing.mlipaudit.import_layout import import_mlipaudit
 from tasks.kinds.registry import KINDS
 from tasks.quickstart.crystals import crystal, lattice, wien2k
 from tasks.quickstart.registry import BUILDERS
 from tasks.simulation.birch_murnaghan import energy, pressure
-from tasks.suites.suite import load_suite
+from tasks.suites.suite import Task, load_suite
 from tests.tasks.importing import test_conductivities_import, test_diatomics_import, test_dynamics_import
 from tests.tasks.importing.labelled_structures import structures
 from tests.tasks.importing.ml_peg.layouts import MADE, record
@@ -48,6 +47,7 @@ from tests.tasks.importing.test_scans import state, torsion
 from tests.tasks.kind_examples import EXAMPLES
 
 ELEMENTS = ("Al", "Cu", "Ag", "Au", "Ni", "Pd", "Pt", "Si", "Ge", "Nb")
+PRESSED = ("Al", "Cu", "Au", "Si")
 OF_EMT = ("Al", "Cu", "Ag", "Au", "Ni", "Pd", "Pt")
 RELAXATION = {"optimizer": "BFGS", "fmax": 0.01, "max_steps": 100}
 PRESSURE_GPA = 20.0
@@ -153,7 +153,7 @@ def pressed_volume(element: str) -> float:
 
 
 def crystals(folder: Path) -> Path:
-    write(folder / "structures.extxyz", named(ELEMENTS))
+    write(folder / "structures.extxyz", named(PRESSED))
     rows = [
         {
             "id": element,
@@ -161,7 +161,7 @@ def crystals(folder: Path) -> Path:
             "pressure_gpa": PRESSURE_GPA,
             "reference": {"volume_per_atom": pressed_volume(element)},
         }
-        for element in ELEMENTS
+        for element in PRESSED
     ]
     (folder / "crystals.json").write_text(json.dumps({"crystals": rows}))
     return folder
@@ -302,55 +302,60 @@ def options(**given: Any) -> ImportOptions:
     return ImportOptions(**(usual | given))
 
 
+class LaidOut(NamedTuple):
+    """A small data set of a layout, which is made when it is asked for."""
+
+    kind: str
+    make: Callable[[], AdversaryTask]
+
+
 def imported(format: str, place: Path) -> AdversaryTask:
-    """The task of the small data set in a format of `LAYOUTS`."""
-    layout = LAYOUTS[format]
-    place.mkdir(parents=True, exist_ok=True)
-    path = layout.write(place)
-    read = prepare_import(format, path, options(**layout.options), place / "data")
-    return AdversaryTask(
-        KINDS[layout.kind],
-        read(lambda *_: None).dataset,
-        KINDS[layout.kind].parameters.model_validate(layout.parameters),
-    )
+    """The task of the small data set in a format of `LAYOUTS`; its files are written below `place`."""
+    layout, folder = LAYOUTS[format], place / format
+    folder.mkdir(parents=True, exist_ok=True)
+    path = layout.write(folder)
+    read = prepare_import(format, path, options(**layout.options), folder / "data")
+    parameters = KINDS[layout.kind].parameters.model_validate(layout.parameters)
+    return AdversaryTask(KINDS[layout.kind], read(lambda *_: None).dataset, parameters)
 
 
-def of_suite(name: str, dataset: Dataset) -> AdversaryTask | None:
-    """The task of a packaged suite over the data set; None if no model of the suite is asked about it alone."""
-    for task in load_suite(name).tasks:
-        if task.dataset == dataset.card.full_name:
-            return AdversaryTask(KINDS[task.kind], dataset, task.parameters)
-    return None
-
-
-def archives(place: Path) -> dict[str, AdversaryTask]:
-    """The benchmarks of MLIPAudit and ML-PEG, by layout and name."""
-    found: dict[str, AdversaryTask | None] = {}
-    place.mkdir(parents=True, exist_ok=True)
+def archives(place: Path) -> Iterator[tuple[str, AdversaryTask]]:
+    """The benchmarks of MLIPAudit and ML-PEG that the suites ask, by layout and name."""
     write_layout(place / "mlipaudit")
-    for benchmark in import_mlipaudit(place / "mlipaudit", "standard"):
-        if benchmark.dataset is not None:
-            found[f"mlipaudit: {benchmark.name}"] = of_suite("mlipaudit", benchmark.dataset)
     for name, make in MADE.items():
         make(place / "ml-peg" / name)
-    for benchmark in import_ml_peg(place / "ml-peg"):
-        if benchmark.dataset is not None:
-            found[f"ml-peg: {benchmark.name}"] = of_suite("ml-peg", benchmark.dataset)
-    return {name: task for name, task in found.items() if task is not None}
+    for layout, benchmarks in (
+        ("mlipaudit", import_mlipaudit(place / "mlipaudit", "standard")),
+        ("ml-peg", import_ml_peg(place / "ml-peg")),
+    ):
+        by_dataset = {task.dataset: task for task in load_suite(layout).tasks}
+        for name, dataset in ((benchmark.name, benchmark.dataset) for benchmark in benchmarks):
+            if dataset is not None and dataset.card.full_name in by_dataset:
+                task = by_dataset[dataset.card.full_name]
+                yield f"{layout}: {name}", AdversaryTask(KINDS[task.kind], dataset, task.parameters)
 
 
-def quickstart() -> dict[str, AdversaryTask]:
-    """The data sets that come along, with the parameters of their suite."""
-    made = {}
+def every_layout(place: Path) -> dict[str, LaidOut]:
+    """Small data sets of all formats and archives; those of quickstart, and examples of the kinds that learn.
+
+    Args:
+        place: an empty folder for the files.
+    """
+    found = {format: LaidOut(layout.kind, partial(imported, format, place)) for format, layout in LAYOUTS.items()}
+    for name, of_archive in archives(place / "archives"):
+        found[name] = LaidOut(of_archive.kind.name, lambda task=of_archive: task)  # type: ignore[misc]
     for task in load_suite("quickstart").tasks:
-        name = task.dataset.removesuffix("@1")
-        made[f"quickstart: {task.name}"] = AdversaryTask(KINDS[task.kind], BUILDERS[name](), task.parameters)
-    return made
-
-
-def examples() -> dict[str, AdversaryTask]:
-    """The kinds that learn, which no data set comes along for."""
-    made = {}
+        found[f"quickstart: {task.name}"] = LaidOut(task.kind, partial(from_suite, task))
     for name in ("sample_efficiency", "time_extrapolation", "cross_molecule"):
-        made[f"example: {name}"] = AdversaryTask(*EXAMPLES[name]())
-    return made
+        found[f"example: {name}"] = LaidOut(name, partial(from_example, name))
+    return found
+
+
+def from_suite(task: Task) -> AdversaryTask:
+    """A task of quickstart over the data set that comes along."""
+    return AdversaryTask(KINDS[task.kind], BUILDERS[task.dataset.removesuffix("@1")](), task.parameters)
+
+
+def from_example(name: str) -> AdversaryTask:
+    """The example of a kind."""
+    return AdversaryTask(*EXAMPLES[name]())

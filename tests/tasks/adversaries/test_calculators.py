@@ -85,7 +85,7 @@ def test_forces_and_stress_are_derivatives_of_the_energy(model: str) -> None:
         atoms.set_cell(scale * atoms.cell, scale_atoms=True)
     calculator.compute_batch([rattled(), *extremes], ["energy"])  # type: ignore[attr-defined]
     atoms, step, rng = rattled(3), 1e-4, np.random.default_rng(0)
-    shear = np.array([[0.02, 0.01, 0.0], [0.0, -0.01, 0.0], [0.0, 0.005, 0.01]])
+    shear = np.array([[4.0, 2.0, 0.0], [0.0, -2.0, 0.0], [0.0, 1.0, 2.0]]) / 1000
     atoms.set_cell(atoms.cell @ (np.eye(3) + shear), scale_atoms=True)
     atoms.calc = calculator
 
