@@ -117,6 +117,16 @@ def curve_faults(dataset: Dataset) -> list[str]:
     ]
 
 
+def with_curve_numbers(dataset: Dataset) -> Dataset:
+    """`dataset` with the condition `curve`, if its curves are not found without it; each structure is in a curve."""
+    if not curve_faults(dataset):
+        return dataset
+    number = np.zeros(len(dataset.frames), np.int64)
+    for k, curve in enumerate(dataset.table.curves):
+        number[list(curve.structures)] = k
+    return replace(dataset, conditions={**dataset.conditions, "curve": number})
+
+
 def curve_work(structures: Structures) -> Work:
     """Each structure once, and as often as a search usually asks before; of hidden ones, four copies of some."""
     frames = structures.frames

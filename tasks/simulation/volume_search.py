@@ -25,6 +25,7 @@ NEAREST, FARTHEST = 0.05, 0.11
 SPACINGS = (0.05, 0.07)  # of the first volumes
 GROWTH = 1.5  # of the spacing, with each step downhill
 LIMIT = 0.5  # of a search, from its centre
+ROUNDING = 1e-9
 N_FIRST, N_REFINED = 4, 4
 REFINED = 0.04  # half the span of the second part
 SETTLED = 2e-4  # between the centre of the last volumes and the minimum of their fit
@@ -89,9 +90,10 @@ def _bracket(start: SearchStart) -> Generator[Float, Float, tuple[Float, Float] 
     while (lowest := int(np.argmin(energies))) in (0, len(volumes) - 1):
         step *= GROWTH
         down = lowest == 0
-        new = volumes[lowest] * np.exp([-step if down else step])
-        if not _within_limit(float(new[0]), start):
+        reached = np.log(volumes[lowest] / start.centre)
+        if abs(reached) >= LIMIT - ROUNDING:
             return None
+        new = start.centre * np.exp([max(reached - step, -LIMIT) if down else min(reached + step, LIMIT)])
         at = 0 if down else len(volumes)
         volumes, energies = np.insert(volumes, at, new), np.insert(energies, at, (yield new))
     near = slice(max(lowest - 2, 0), lowest + 3)
