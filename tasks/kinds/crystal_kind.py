@@ -56,6 +56,10 @@ class CrystalKind(ABC):
             ValueError: the observation does not fit the data set or the parameters.
         """
 
+    def trivial(self, values: CrystalValues, dataset: Dataset, reference: Float) -> Float:
+        """(k, p) of the trivial model for the k crystals with `reference` (k, p), NaN where there is none."""
+        return values.trivial[[crystal.structure for crystal in dataset.table.crystals]]
+
     def build_faults(self, dataset: Dataset) -> list[str]:
         """The crystals whose cell cannot be relaxed or strained."""
         faults = [(row.id, cell_fault(dataset.frames.atoms(row.structure))) for row in dataset.table.crystals]
@@ -70,13 +74,14 @@ class CrystalKind(ABC):
             raise ValueError(f"{dataset.card.full_name}: table.json: crystals: there are none")
         values, properties = self.values(observation, dataset, parameters), self.measured(parameters)
         rows = np.array([crystal.structure for crystal in crystals])
+        reference = references(crystals, chosen, properties)
         return property_measurement(
             properties,
             crystals,
             values.cause[rows],
             values.predicted[rows],
-            references(crystals, chosen, properties),
-            values.trivial[rows],
+            reference,
+            self.trivial(values, dataset, reference),
             dataset.baselines(chosen),
             uncertainties(crystals, chosen, properties),
         )
