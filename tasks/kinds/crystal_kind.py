@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
 from tasks.metrics.averages import contributions_to
+from tasks.metrics.constant_baseline import best_trivial
 from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.property_errors import (
@@ -31,7 +32,8 @@ class CrystalValues(NamedTuple):
     Args:
         cause: (n,) codes of `Cause`.
         predicted: (n, p) from the model's answers; NaN where a structure failed.
-        trivial: (n, p) of the trivial model, whose error is the baseline.
+        trivial: (n, p) of the trivial model, whose error is the baseline; or (m, n, p) of m trivial models: of them and
+            of the best constant, the one with the smallest error of each property.
     """
 
     cause: NDArray[np.int8]
@@ -70,13 +72,16 @@ class CrystalKind(ABC):
             raise ValueError(f"{dataset.card.full_name}: table.json: crystals: there are none")
         values, properties = self.values(observation, dataset, parameters), self.measured(parameters)
         rows = np.array([crystal.structure for crystal in crystals])
+        known = references(crystals, chosen, properties)
+        several = values.trivial.ndim == 3
+        trivial = best_trivial(values.trivial[:, rows], known) if several else values.trivial[rows]
         return property_measurement(
             properties,
             crystals,
             values.cause[rows],
             values.predicted[rows],
-            references(crystals, chosen, properties),
-            values.trivial[rows],
+            known,
+            trivial,
             dataset.baselines(chosen),
             uncertainties(crystals, chosen, properties),
         )

@@ -17,7 +17,7 @@ def test_the_median_is_the_best_constant_and_missing_references_take_no_part() -
     assert constant_baseline(references) == pytest.approx([57.5, 2.0])
 
 
-@pytest.mark.parametrize("values", [[7.0], [7.0, 9.0, 20.0], [5.0] * 9, [100.0, 100.1, 99.9, 100.0], [0.0] * 4])
+@pytest.mark.parametrize("values", [[7.0], [7.0, 9.0, 20.0], [5.0] * 9, [0.0] * 4])
 def test_few_or_equal_references_have_no_constant_but_zero(values: list[float]) -> None:
     references = np.array(values)[:, None]
     assert best_constant(references).tolist() == [0.0]
