@@ -64,9 +64,9 @@ STATED = {
         "a128666af3ec1df1c3a2344f19f21da0a6d88a233426c69c27ed33ac09149058",
         "335ee6ab145c2c7b6a3d97bd523abd9531170a974b9c516ffe21d004fb8ec288",
     ),
-    "relaxed-metals@1": (
-        "57cc579e88aaed249daeeb029c9ce8e4af74494a5f4128a8255d780e31dd3526",
-        "f548e69998e12f2cecb16d9d5e8414fc24cea50c4c46474ce4d4260639f3e87a",
+    "relaxed-metals@2": (
+        "469f7007804b33b0f77e8b616b12aaa1cad4eeb6a66eb966de79e614aa0144bb",
+        "825d6a7764f3a7fb5436f06e909e53e53d363771d107927635a3aecc48b66700",
     ),
     "simulated-metals@1": (
         "deb72648b11a5af89fa9f2daa14d125bc977724a043a50afae0f3c3675ab7599",
