@@ -32,13 +32,13 @@ class Adversary(NamedTuple):
     Args:
         about: in a sentence "a model that knows nothing (…)".
         make: a calculator without memory of earlier tasks.
-        knows_structures: whether it needs a copy of the data set's structures, which authors of models on public sets
-            have.
+        recalls_structures: whether it answers from a copy of the structures themselves, which no draw stops where they
+            are public: it is memory, not the question.
     """
 
     about: str
     make: Callable[[PublicFacts], Calculator]
-    knows_structures: bool = False
+    recalls_structures: bool = False
 
 
 ADVERSARIES: dict[str, Adversary] = {
@@ -49,11 +49,9 @@ ADVERSARIES: dict[str, Adversary] = {
     "no forces": Adversary("energies of springs, without forces", lambda _: Springs(forces=False, stress=False)),
     "zero stress": Adversary("springs, without stress", lambda _: Springs(stress=False)),
     "harmonic": Adversary("springs about the first structure", lambda _: Springs()),
-    "known seed": Adversary(
-        "the start less a displacement that is no secret", lambda facts: KnownSeed(*facts), knows_structures=True
-    ),
+    "known seed": Adversary("the start less a displacement that is no secret", lambda facts: KnownSeed(*facts)),
     "nearest stored": Adversary(
-        "the nearest structure of the data set", lambda facts: NearestStored(facts.stored), knows_structures=True
+        "the nearest structure of the data set", lambda facts: NearestStored(facts.stored), recalls_structures=True
     ),
     "ideal gas": Adversary("zero for everything", lambda _: QuestionOnly()),
     "composition only": Adversary("energies of the composition", lambda _: CompositionOnly()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tasks.adversaries.family import PublicFacts
+from tasks.adversaries.family import ADVERSARIES, PublicFacts
 from tasks.adversaries.run_adversary import (
     AdversaryTask,
     MeanOverSecrets,
@@ -18,6 +18,7 @@ from tasks.kind import Kind, ScoreFamily
 
 LABELS_AS_GIVEN = "labels as given: nothing to draw"
 PUBLISHED = "published protocol"
+PUBLIC_COPY = "a copy of public structures, which are the references"
 # A note of a measurement that begins so says what the questions of a published protocol give away.
 AS_PUBLISHED = "as published"
 
@@ -51,11 +52,12 @@ def cells_of(
     Raises:
         ValueError: kind, parameters and data set do not fit.
     """
-    traits = task.kind.traits
+    traits, copies = task.kind.traits, ADVERSARIES[adversary].recalls_structures
     known = public_facts(task) if facts is None else facts
     asked = secrets if traits.draws else secrets[:1]
     values: dict[str, list[float]] = {}
-    mark = "" if traits.draws else LABELS_AS_GIVEN
+    mark = PUBLIC_COPY if copies and not task.dataset.card.hidden else ""
+    mark = mark if traits.draws else LABELS_AS_GIVEN
     for secret in asked:
         measurement = measured(task, adversary, secret, known)
         if any(note.startswith(AS_PUBLISHED) for note in measurement.notes.values()):

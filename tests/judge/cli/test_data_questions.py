@@ -48,9 +48,7 @@ def test_labels_that_the_middle_of_the_volumes_tells_are_doubted(data_world: Wor
     assert "     mine@1: labelled frames: 11 models without chemistry were asked about 100 structures" in out
     (line,) = [each for each in out.splitlines() if MIDDLE in each]
     assert line.startswith(f"DOUBTFUL  mine@1: labelled frames: {MIDDLE}0.2")
-    assert line.endswith(
-        ": nothing is drawn of labelled structures: add some that no rule orders, as of dynamics"
-    )
+    assert line.endswith(": nothing is drawn of labelled structures: add some that no rule orders, as of dynamics")
     status, out, _ = run("verify", "mine@1", "--json")
     assert (status, [MIDDLE in each for each in json.loads(out)["doubtful"]].count(True)) == (0, 1)
 

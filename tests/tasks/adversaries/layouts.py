@@ -247,7 +247,7 @@ def water(folder: Path) -> Path:
 
 PAIRS = {"PBE": {"O-O": test_diatomics_import.curve(), "H-H": test_diatomics_import.curve(4.5, 0.75)}}
 LABELLED, MOLECULES = {"units": "ase"}, {"domain": "Molecules"}
-RATTLED = {"rattle": 0.1, "relaxation": RELAXATION, "unit": "eV", "symmetry": True}
+RATTLED = {"rattle": 0.1, "strain": 0.03, "relaxation": RELAXATION, "unit": "eV", "symmetry": True}
 # By format of `judge data import`.
 LAYOUTS: Mapping[str, Layout] = {
     "extxyz": Layout(extxyz, "labelled_frames", options=LABELLED),
@@ -353,7 +353,7 @@ def every_layout(place: Path) -> dict[str, LaidOut]:
 
 def from_suite(task: Task) -> AdversaryTask:
     """A task of quickstart over the data set that comes along."""
-    return AdversaryTask(KINDS[task.kind], BUILDERS[task.dataset.removesuffix("@1")](), task.parameters)
+    return AdversaryTask(KINDS[task.kind], BUILDERS[task.dataset.partition("@")[0]](), task.parameters)
 
 
 def from_example(name: str) -> AdversaryTask:

@@ -31,7 +31,7 @@ def test_every_kind_and_every_format_is_in_the_table(layouts: dict[str, LaidOut]
 
 
 def test_no_adversary_gets_below_a_baseline(layouts: dict[str, LaidOut]) -> None:
-    """Under three secrets; of cells that are not marked the mean counts, since three say little about its interval."""
+    """Under three secrets, which show that a cell lies below 1, not that it lies above: the benchmark has twenty."""
     below = []
     for layout, laid_out in layouts.items():
         kind = KINDS[laid_out.kind]
@@ -41,7 +41,7 @@ def test_no_adversary_gets_below_a_baseline(layouts: dict[str, LaidOut]) -> None
         facts = public_facts(task)
         for adversary in ADVERSARIES:
             for metric, interval, mark in cells_of(task, adversary, SECRETS[:3], facts):
-                if not mark and interval.mean < 1.0 - ROUNDING:
+                if not mark and interval.high < 1.0 - ROUNDING:
                     below.append((layout, adversary, metric, interval.mean))
     assert not below
 
