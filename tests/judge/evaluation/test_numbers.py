@@ -145,7 +145,7 @@ def test_what_a_container_answers_is_what_the_same_kind_gets_in_this_process(
 def test_of_a_hidden_data_set_a_container_answers_copies_as_this_process_does(
     driver: DockerDriver, quickstart: Path
 ) -> None:
-    public = with_three_of_silicon(load_dataset(quickstart / "wien2k-frames@1"))
+    public = with_three_of_silicon(load_dataset(quickstart / "wien2k-frames@2"))
     dataset = replace(public, card=public.card.model_copy(update={"public_since": ""}))
     seen = observed(driver, example(driver, "emt"), "labelled_frames", dataset)
     kind, watch = KINDS["labelled_frames"], Watch(clock=lambda: 0.0)
