@@ -17,7 +17,7 @@ from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 
 ASE_LICENCE = "LGPL-2.1-or-later (ASE)"
-VERSIONS: Mapping[str, str] = {"relaxed-metals": "2"}  # of data sets that changed; of the others 1
+VERSIONS: Mapping[str, str] = {"relaxed-metals": "2", "wien2k-frames": "2"}  # of data sets that changed; else 1
 
 
 class Named(NamedTuple):

@@ -48,9 +48,9 @@ STATED = {
         "9ffaea4224e2476d60733af60195c33db53426822676fcdebcf4aeb4243caa61",
         "93b9ff3c3857ee3f3ea0398347b2092d456e4271bb8752cd0afba4e223152ef8",
     ),
-    "wien2k-frames@1": (
-        "ce32cdf499887dee4b64eea3ab83c6aa376f9b4c98a16718e1fb3ec39953d966",
-        "eedea9d5ca734be8a49f143959c48905083a995d1899aa9c48ece0b251dffe70",
+    "wien2k-frames@2": (
+        "da3ff253243db7520a831d7d084e40fcdcaf54e458e116f2034585210babd282",
+        "dbadd4461427ddd7a2ee4e8c804d5611ab13d85551f5ae7ef4fb54fe194dc3e0",
     ),
     "wien2k-compression@1": (
         "b1cd39d0724384464ae7e892e69df9c5f0b4bd8c6de24c9dfb0b9a8a9367ea9a",
