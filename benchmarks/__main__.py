@@ -16,6 +16,7 @@ from benchmarks.first_minutes import measure_first_minutes
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
 from benchmarks.publishing import measure_publishing
+from benchmarks.questions import measure_questions
 from benchmarks.report import Figure, report
 from benchmarks.rooms import measure_rooms
 from benchmarks.scoring import measure_scoring
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "metrics": measure_metrics,
     "scoring": measure_scoring,
     "coverage": measure_coverage,
+    "questions": measure_questions,
     "concurrency": measure_concurrency,
     "store-index": measure_store_index,
     "publishing": measure_publishing,

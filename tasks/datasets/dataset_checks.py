@@ -33,6 +33,7 @@ CONDITIONS: Mapping[str, Condition] = {
     "q_mesh": Condition(np.int64, (3,)),  # of wave vectors, for thermal conductivity
     "fixed": Condition(np.bool_, per_atom=True),  # whether the atom stays where it is
     "molecule": Condition(np.int64, per_atom=True),  # number of its molecule, which a barostat moves as a whole
+    "curve": Condition(np.int64),  # number of its equation of state, if volumes alone do not tell it
     "path": Condition(np.int64),  # number of the reaction that the structure belongs to
     "role": Condition(np.int64),  # of the structure in its reaction: a `tasks.datasets.path_roles.PathRole`
 }

@@ -9,7 +9,7 @@ files of one code each, whose names end in `-v<number>-<code>.json`, one or seve
 or one file with all of them, code → crystal → the same numbers and `num_atoms`. Volumes [Å³] and bulk moduli [eV/Å³]
 are of the whole cell. Names of crystals are compared by their letters and digits: `Ac-X-BCC.xsf` is `Ac-X/BCC`.
 
-The reference is the mean of the two all-electron codes, FLEUR and WIEN2k, which stand equal. Each crystal is asked at
+The reference is the mean of the two all-electron codes, FLEUR and WIEN2k, which stand equal. Each crystal has
 seven volumes, 0.94 to 1.06 of its stated one. Its group is the prototype, its cluster the rest of the name.
 
 Source: E. Bosoni et al., Nat. Rev. Phys. 6, 45 (2024), doi:10.1038/s42254-023-00655-3.
@@ -32,6 +32,7 @@ from tasks.datasets.card import Card, Curve, CurveReference, DatasetError, Posit
 from tasks.datasets.dataset import Dataset
 from tasks.importing.importers import read_atoms
 from tasks.importing.labelled_import import with_periodicity
+from tasks.observing.curve_observation import with_curve_numbers
 from tasks.structures.frames import Frames
 from tasks.structures.text_files import read_text
 
@@ -102,7 +103,7 @@ def import_acwf(folder: Path, card: Card) -> Dataset:
     clusters = tuple(curve.cluster for curve in curves for _ in SCALES)
     asked = Frames.from_atoms(frames)
     table = Table(id=ids, group=groups, cluster=clusters, curves=tuple(curves))
-    return Dataset(with_periodicity(card, asked), asked, table, {})
+    return with_curve_numbers(Dataset(with_periodicity(card, asked), asked, table, {}))
 
 
 def read_codes(folder: Path) -> Codes:

@@ -40,6 +40,7 @@ from tasks.importing.importers import read_structures
 from tasks.importing.label_units import LabelUnits
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.reading.progress_report import Report, silent
+from tasks.observing.curve_observation import with_curve_numbers
 from tasks.simulation.birch_murnaghan import EquationOfState, energy, fit
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.text_files import read_text
@@ -129,7 +130,7 @@ def import_equations_of_state(
         curves=tuple(curves),
     )
     with dataset_faults(file.path):
-        return Dataset(with_periodicity(card, frames), frames, table, {})
+        return with_curve_numbers(Dataset(with_periodicity(card, frames), frames, table, {}))
 
 
 def _reference(eos: EquationOfState, is_phase: bool) -> CurveReference:

@@ -19,6 +19,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.importing.importers import read_atoms
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.matcalc import read_crystals
+from tasks.observing.curve_observation import with_curve_numbers
 from tasks.structures.frames import Frames
 
 LENGTHS = np.linspace(0.8, 1.2, 21)
@@ -44,7 +45,7 @@ def import_volume_scans(path: Path, card: Card) -> Dataset:
     ids = tuple(f"{curve.id} {share:.2f}" for curve in curves for share in LENGTHS)
     clusters = tuple(curve.cluster for curve in curves for _ in LENGTHS)
     table = Table(id=ids, group=("",) * len(ids), cluster=clusters, curves=tuple(curves))
-    return Dataset(with_periodicity(card, frames), frames, table, {})
+    return with_curve_numbers(Dataset(with_periodicity(card, frames), frames, table, {}))
 
 
 def stretched(atoms: Atoms, share: float) -> Atoms:

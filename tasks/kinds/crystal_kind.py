@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
 from tasks.metrics.averages import contributions_to
+from tasks.metrics.constant_baseline import best_trivial
 from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.property_errors import (
@@ -31,7 +32,8 @@ class CrystalValues(NamedTuple):
     Args:
         cause: (n,) codes of `Cause`.
         predicted: (n, p) from the model's answers; NaN where a structure failed.
-        trivial: (n, p) of the trivial model, whose error is the baseline.
+        trivial: (n, p) of the trivial model, whose error is the baseline; or (m, n, p) of m trivial models: of them and
+            of the best constant, the one with the smallest error of each property.
     """
 
     cause: NDArray[np.int8]
@@ -56,6 +58,13 @@ class CrystalKind(ABC):
             ValueError: the observation does not fit the data set or the parameters.
         """
 
+    def trivial(self, values: CrystalValues, dataset: Dataset, reference: Float) -> Float:
+        """(k, p) of the trivial model for the k crystals with `reference` (k, p), NaN where there is none."""
+        rows = [crystal.structure for crystal in dataset.table.crystals]
+        if values.trivial.ndim == 2:
+            return values.trivial[rows]
+        return best_trivial(values.trivial[:, rows], reference)
+
     def build_faults(self, dataset: Dataset) -> list[str]:
         """The crystals whose cell cannot be relaxed or strained."""
         faults = [(row.id, cell_fault(dataset.frames.atoms(row.structure))) for row in dataset.table.crystals]
@@ -70,13 +79,14 @@ class CrystalKind(ABC):
             raise ValueError(f"{dataset.card.full_name}: table.json: crystals: there are none")
         values, properties = self.values(observation, dataset, parameters), self.measured(parameters)
         rows = np.array([crystal.structure for crystal in crystals])
+        reference = references(crystals, chosen, properties)
         return property_measurement(
             properties,
             crystals,
             values.cause[rows],
             values.predicted[rows],
-            references(crystals, chosen, properties),
-            values.trivial[rows],
+            reference,
+            self.trivial(values, dataset, reference),
             dataset.baselines(chosen),
             uncertainties(crystals, chosen, properties),
         )

@@ -1,9 +1,11 @@
 """Equations of state: the errors of V0, B0 and B0′ of each curve of energies against those of a reference.
 
-The baselines set the scale of the errors. No trivial model has an equation of state, so the scale is how far the PBE
-reference itself lies from experiment: the median deviation over the 58 elemental crystals for which ASE's
-`ase.collections.dcdft` has both (WIEN2k: K. Lejaeghere et al., Crit. Rev. Solid State Mater. Sci. 39, 1 (2014),
-doi:10.1080/10408436.2013.772503). A model farther than this from PBE says less about a crystal than PBE does.
+The volumes of a data set lie about those of the reference. So each curve is asked about the minimum that the model
+itself has, which is searched from a drawn volume (`tasks.observing.curve_observation`). With `volumes = "published"`
+the structures themselves are asked, as a published protocol has it; then a note says that the middle of the volumes is
+near the answer.
+
+`tasks.kinds.curve_baselines` has the baselines. They set the scale of the errors.
 
 Further metrics, which no score counts:
 
@@ -11,31 +13,32 @@ Further metrics, which no score counts:
 - of phases, which are the curves of one group whose references have `e0_per_atom`: `phase_energy_mae`, the energies at
   the minima above that of the phase that is lowest at the reference, and `phase_order_percent`, the pairs of phases in
   the right order;
-- with the parameter `shape`, the shape of each energy over its volumes: how far from one the turns are
+- with the parameter `shape`, the shape of each energy over the published volumes: how far from one the turns are
   (`flips_error`), the tortuosity, and three rank correlations with the volume. They need no reference.
 
 Where a data set has several references of equal standing, the metrics state how far these lie from their mean.
 
-Failure cost: if any point of a curve fails, the item has that cause; a curve without a minimum within its volumes, one
-that is flat up to rounding, and one with a bulk modulus below 0.05 GPa are NOT_CONVERGED. Each costs ten times the
-baseline of the metric, at which every error is clipped. A group of phases with a failed one has no pair in order, and
-the others fail if it is the lowest. In the shape, a curve of which a point fails turns at each point, has a tortuosity
-of ten, and is correlated the wrong way round.
+Failure cost: if any point of a curve fails, the item has that cause. A curve is NOT_CONVERGED if the search finds no
+minimum, if the last volumes have none, if it is flat up to rounding, or if its bulk modulus is below 0.05 GPa. Each
+costs ten times the baseline of the metric, at which every error is clipped. A group of phases with a failed one has no
+pair in order, and the others fail if it is the lowest. In the shape, a curve of which a point fails turns at each
+point, has a tortuosity of ten, and is correlated the wrong way round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from tasks.datasets.card import Curve, CurveReference
 from tasks.datasets.card_parts import later
-from tasks.datasets.dataset import Dataset
-from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
+from tasks.datasets.dataset import Dataset, Structures
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
+from tasks.kinds.curve_baselines import BASELINES, curve_baselines, stated_baseline_faults
 from tasks.kinds.curve_phases import phase_columns, phase_energies, phase_metrics
 from tasks.kinds.curve_shapes import shape_averages, shape_metrics, shapes_of
 from tasks.metrics.averages import Average, contributions_to
@@ -43,19 +46,17 @@ from tasks.metrics.contributions import Contribution, WithFailureCost, stored_co
 from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
 from tasks.metrics.metric import EQUAL_REFERENCES, Metric
-from tasks.observing.frames_observation import AsksEachStructure, read_frames
+from tasks.model.calculator import BatchCalculator
+from tasks.observing.answer_log import LoggedAnswers
+from tasks.observing.curve_observation import ENERGY, curve_faults, curve_work, observe_curves
+from tasks.observing.frames_observation import observe_structures, questions, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
 from tasks.simulation.birch_murnaghan import EquationOfState, fit
 from tasks.simulation.curve_distances import curve_distance
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
 
-# By metric: its unit, and the median deviation of WIEN2k's PBE from experiment as above.
-BASELINES = {
-    "v0_mae_percent": ("%", 3.16),
-    "b0_mae_percent": ("%", 12.7),
-    "b0_prime_mae": ("", 0.638),
-}
+# Of the median deviation of WIEN2k's PBE from experiment, likewise.
 DISTANCES = {
     "epsilon": ("", 1.41),
     "nu": ("", 3.15),
@@ -64,6 +65,7 @@ DISTANCES = {
 FITTED = ("v0_per_atom", "b0_gpa", "b0_prime")
 ERRORS = {**BASELINES, **DISTANCES}
 PERCENT, MILLI = 100.0, 1000.0
+PUBLISHED = "Asked at the volumes of the data set, whose middle is near the answer."
 
 
 class EquationOfStateParameters(Parameters):
@@ -73,17 +75,27 @@ class EquationOfStateParameters(Parameters):
         distances: ε, ν and Δ, too.
         shape: the shape of each energy over its volumes, too.
         references: False: the data set has none. The shape alone is measured, which no score counts.
+        volumes: `published`: those of the data set, whose middle is near the answer; `drawn`: about the minimum of the
+            model. Without references they are always the published ones.
     """
 
     distances: bool = later(False)
     shape: bool = later(False)
     references: bool = later(True)
+    volumes: Literal["drawn", "published"] = later("drawn")
 
     @model_validator(mode="after")
     def _measures_something(self) -> Self:
         if not self.references and (self.distances or not self.shape):
             raise ValueError("references: without any, the shape is measured alone: set shape, and leave out distances")
+        if self.shape and not self.asks_published:
+            raise ValueError('shape: is measured at the volumes of the data set: set volumes to "published"')
         return self
+
+    @property
+    def asks_published(self) -> bool:
+        """Whether the structures of the data set are asked as they are."""
+        return self.volumes == "published" or not self.references
 
     @property
     def scored(self) -> bool:
@@ -91,14 +103,14 @@ class EquationOfStateParameters(Parameters):
         return self.references
 
 
-class EquationOfStateKind(AsksEachStructure):
+class EquationOfStateKind:
     """Errors of V0 [%], B0 [%] and B0′."""
 
     name: str = "equation_of_state"
-    observe_version: int = 2
+    observe_version: int = 3  # since 3 a curve is asked about the model's own minimum, from a drawn start
     # Since 3 a flat curve has no equation of state, since 4 stiffening is of steps, since 5 the card's baseline is read
-    # for phases.
-    measure_version: int = 5
+    # for phases, since 6 volumes are those that were asked, and no constant is better than the baseline.
+    measure_version: int = 6
     parameters: type[Parameters] = EquationOfStateParameters
     traits: Traits = Traits(
         title="equation of state",
@@ -122,13 +134,33 @@ class EquationOfStateKind(AsksEachStructure):
             KindMetric("tension_spearman", "Rank correlation with the volume, expanded", "", Better.HIGHER),
             *ENERGY_PROBES,
         ),
+        draws="Of each curve, the volume at which the search for its minimum begins, and the spacing there.",
         baseline=KindBaseline(
             "PBE against experiment",
             "How far PBE lies from experiment, which every error is divided by: no trivial model has an equation of "
-            "state.",
+            "state. Where one constant for all crystals is closer to the references, its error.",
             "For equations of state, 1 is an error as large as that of PBE against experiment, or larger.",
         ),
     )
+
+    def observe(
+        self, structures: Structures, parameters: EquationOfStateParameters, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        """Energies and volumes of `observe_curves`, or the energies of the structures themselves.
+
+        Raises:
+            ValueError: a structure is not periodic in all directions.
+        """
+        if parameters.asks_published:
+            return observe_structures(structures, self.observe_version, ENERGY, model, watch)
+        log = LoggedAnswers(self, structures, parameters, model, watch)
+        return Observation(observe_curves(structures, self.observe_version, log, log.watch))
+
+    def work(self, structures: Structures, parameters: EquationOfStateParameters) -> Work:
+        """Each structure once, or also as often as a search usually asks before; and each copy."""
+        if parameters.asks_published:
+            return Work.of(questions(structures, self.observe_version).frames)
+        return curve_work(structures)
 
     def measure(
         self,
@@ -144,7 +176,9 @@ class EquationOfStateKind(AsksEachStructure):
         answer = read_frames(observation, dataset.frames)
         probes = probe_results(observation, dataset.frames, answer)
         per_atom = 1.0 / dataset.frames.n_atoms
-        volume, energy = dataset.frames.volumes * per_atom, answer.energy * per_atom
+        is_drawn = "volume" in observation.arrays
+        volumes = observation.array("volume", (len(dataset.frames),)) if is_drawn else dataset.frames.volumes
+        volume, energy = volumes * per_atom, answer.energy * per_atom
         points = [np.array(curve.structures) for curve in curves]
         cause = np.array([answer.failure[each].max() for each in points], np.int8)
         metrics: dict[str, Metric] = dict(probes.metrics)
@@ -167,13 +201,17 @@ class EquationOfStateKind(AsksEachStructure):
         columns |= dict(zip(FITTED, fitted.T[:3], strict=True)) | errors
         columns |= phase_columns(fitted[:, 3], curves, references)
         stated, spread = dataset.baselines(chosen), spread_of_equals(curves, chosen)
+        baselines = {name: scale for name, (_, scale) in DISTANCES.items()} | curve_baselines(references) | dict(stated)
         for average in _averages(errors):
-            baseline = stated.get(average.name, ERRORS[average.name][1])
+            baseline = baselines[average.name]
             metrics[average.name] = replace(average.metric(baseline), reference_uncertainty=spread.get(average.name))
         metrics |= phase_metrics(columns, curves, references, stated)
-        return Measurement(
-            metrics, items_of(curves, cause, columns), {**probes.notes, **_equal_references(curves, chosen)}
-        )
+        notes = {**probes.notes, **_equal_references(curves, chosen), **({} if is_drawn else {"volumes": PUBLISHED})}
+        return Measurement(metrics, items_of(curves, cause, columns), notes)
+
+    def build_faults(self, dataset: Dataset) -> list[str]:
+        """Curves whose structures are not found without the table, and baselines that a constant reaches."""
+        return [*curve_faults(dataset), *stated_baseline_faults(dataset)] if dataset.table.curves else []
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
         """To all metrics that are means of errors."""

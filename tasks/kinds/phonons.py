@@ -21,7 +21,9 @@ Where references have `bands`, `band_mae` is the mean error of the frequencies o
 
 Failure cost: if the relaxation or any supercell of a crystal fails (also for lack of memory), the item has that cause;
 with an imaginary frequency beyond the tolerance it is UNSTABLE, since its sums mean nothing. Each costs ten times the
-error of the trivial model, which answers zero everywhere. A crystal that failed counts as wrong in `stability_f1`.
+error of the best trivial model, from the references: it answers the same for every crystal, or is harmonic about the
+first structure, with springs of one stiffness (`tasks.simulation.equal_springs`). A heat capacity hardly tells these
+from a crystal. A crystal that failed counts as wrong in `stability_f1`.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ from tasks.simulation.displaced_supercells import (
     supercell_arrays,
     supercell_sizes,
 )
+from tasks.simulation.equal_springs import DEBYE, EINSTEIN, equal_springs
 from tasks.simulation.lockstep_batches import Job, run_concurrently
 from tasks.simulation.relaxation import Relaxation, relaxed
 from tasks.simulation.trial_builds import (
@@ -73,7 +76,7 @@ from tasks.simulation.vibrations import (
     frequencies_at,
     vibrations,
 )
-from tasks.structures.frames import Bool, Float, Int
+from tasks.structures.frames import Bool, Float, Frames, Int
 from tasks.structures.predictions import Cause
 
 if TYPE_CHECKING:
@@ -91,6 +94,7 @@ SPECTRUM = (
 )
 STABILITY_F1 = "stability_f1"
 BANDS, BAND_ERROR = "band_mae", "band_error"
+STIFFNESSES = np.geomspace(0.05, 500.0, 466)  # of the springs of the trivial model, in steps of 2 % [eV/Å²]
 # For estimates of time: the steps of a relaxation with FIRE, and the displacements of an atom of the primitive cell,
 # which are one in a cubic crystal and six in a triclinic one.
 USUAL_STEPS = 60
@@ -115,7 +119,7 @@ class Phonons(CrystalKind):
 
     name: str = "phonons"
     observe_version: int = 1
-    measure_version: int = 3
+    measure_version: int = 4  # since 4 the baseline is the best trivial model, not zero
     parameters: type[Parameters] = PhononsParameters
     properties = PROPERTIES
     traits: Traits = Traits(
@@ -131,7 +135,10 @@ class Phonons(CrystalKind):
             KindMetric(BANDS, "Frequencies over the Brillouin zone, mean absolute error", "K"),
             KindMetric(STABILITY_F1, "F1 score of stable crystals", "", Better.HIGHER),
         ),
-        baseline=KindBaseline("Answers zero", "A trivial model that answers zero everywhere."),
+        baseline=KindBaseline(
+            "Without chemistry",
+            "The best model that answers the same for every crystal, or has the same springs for all elements.",
+        ),
     )
 
     def observe(
@@ -254,7 +261,7 @@ class Phonons(CrystalKind):
         return contributions_to(metrics, [*property_averages(stored, items.columns), *bands])
 
     def values(self, observation: Observation, dataset: Dataset, parameters: PhononsParameters) -> CrystalValues:
-        """The quantities; those of the trivial model are zero."""
+        """The quantities, and those of crystals of equal springs, of many stiffnesses."""
         for name, value in dataset.card.settings.items():
             stated = getattr(parameters, name, value)
             if stated != value:
@@ -279,7 +286,21 @@ class Phonons(CrystalKind):
                 cause[index] = Cause.UNSTABLE
                 # Its sums mean nothing, its frequencies do.
                 predicted[index, len(PROPERTIES) :] = property_values(quantities, properties[len(PROPERTIES) :])
-        return CrystalValues(cause, predicted, np.zeros_like(predicted))
+        return CrystalValues(
+            cause, predicted, _trivial(dataset.frames, primitive, parameters.temperature_k, properties)
+        )
+
+
+def _trivial(frames: Frames, primitive: Float, temperature_k: float, properties: Sequence[CrystalProperty]) -> Float:
+    """(m, n, p) the properties of n crystals of equal springs, of m sorts."""
+    trivial = []
+    for shares in (EINSTEIN, DEBYE):
+        crystals = [
+            equal_springs(frames.numbers[frames.atom_slice(index)], float(n_cells), STIFFNESSES, temperature_k, shares)
+            for index, n_cells in enumerate(1.0 / np.abs(np.linalg.det(primitive)))
+        ]
+        trivial += np.transpose([[getattr(c, p.name) for p in properties] for c in crystals], (2, 0, 1)).tolist()
+    return np.array(trivial)
 
 
 def _build_fault(row: Crystal, atoms: Atoms, supercell: Int, primitive: Float, with_symmetry: bool) -> str:

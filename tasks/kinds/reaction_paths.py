@@ -5,9 +5,14 @@ Both ends of each reaction relax; then a nudged elastic band between them does, 
 
 | quantity | of the model | trivial model |
 | --- | --- | --- |
-| barrier | the highest E less E of the relaxed reactant; 0 if the reactant is the highest | answers zero |
-| reaction energy | E of the relaxed product less E of the relaxed reactant | answers zero |
-| distance to the transition state | the highest image from the reference's transition state | stays at the reactant |
+| barrier | the highest E less E of the relaxed reactant; 0 if the reactant is the highest | the best constant |
+| reaction energy | E of the relaxed product less E of the relaxed reactant | the best constant |
+| distance to the transition state | the highest image from the reference's transition state | that of the first band |
+
+The trivial model has no forces, so that the first band is its path, and answers one barrier, at one image, and one
+reaction energy in all reactions: those with the smallest errors. The observation keeps the first bands between the ends
+as they are stored. Where such a band meets the reference's transition state within 0.01 Å, as it does if the guess is
+that state, the question tells it, and there is no distance.
 
 The distance is a root mean square over the atoms [Å]: of molecules after superposition (never mirrored), with atoms by
 their index; of periodic structures along the shortest images, after the mean displacement has been taken away.
@@ -32,6 +37,7 @@ from tasks.datasets.dataset import Dataset, Structures
 from tasks.datasets.path_roles import PathRole, path_structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
+from tasks.metrics.constant_baseline import best_constant
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
@@ -49,6 +55,7 @@ from tasks.trajectories.minimum_image import shortest_vectors
 from tasks.trajectories.superposition import rmsd
 
 PERCENT = 100.0
+TOLD = 0.01  # Å, from an image of the first band to a transition state that it tells
 # For estimates of time: steps of an end, and of a band in both of its searches.
 USUAL_END_STEPS, USUAL_STEPS = 30, 100
 # By quantity, the metric that is the mean of its absolute errors.
@@ -87,8 +94,8 @@ class ReactionPaths:
     """Errors of barriers, reaction energies and transition states of paths that the model finds."""
 
     name: str = "reaction_paths"
-    observe_version: int = 1
-    measure_version: int = 1
+    observe_version: int = 2  # since 2 the observation has the first bands
+    measure_version: int = 2  # since 2 the baseline is the best trivial model, and a transition state is not told
     parameters: type[Parameters] = ReactionPathsParameters
     traits: Traits = Traits(
         title="reaction paths",
@@ -104,8 +111,8 @@ class ReactionPaths:
             KindMetric(NOT_CONVERGED, "Did not converge", "%"),
         ),
         baseline=KindBaseline(
-            "Answers zero, stays",
-            "A trivial model that answers zero to every barrier and reaction energy, and stays at the reactant.",
+            "Without forces",
+            "A trivial model without forces that stays at the first band, and answers the same to every reaction.",
         ),
         profiles=(Profile("path", "Energy along the path", "share of the path", "energy / eV", path_curves),),
     )
@@ -114,6 +121,8 @@ class ReactionPaths:
         self, structures: Structures, parameters: ReactionPathsParameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
         """The last band of each of r reactions with m images: the arrays of `band_arrays`.
+
+        Also first_positions (m, N, 3) [Å] of the first bands between ends that are not relaxed.
 
         Raises:
             ValueError: the structures of a reaction do not fit each other.
@@ -125,7 +134,9 @@ class ReactionPaths:
             done = reaction_paths(reactions, log, parameters.band, log.watch)
         except ValueError as error:
             raise ValueError(f"{structures.name}: {error}") from None
-        return Observation(band_arrays(reactions, done, parameters.band.n_images))
+        first = [[image.positions for image in first_band(ends, parameters.band)] for ends in reactions]
+        arrays = band_arrays(reactions, done, parameters.band.n_images)
+        return Observation({**arrays, "first_positions": np.concatenate(first, axis=1)})
 
     def build_faults(self, dataset: Dataset) -> list[str]:
         """The paths without a first band. It is interpolated along straight lines, which is quick."""
@@ -168,7 +179,13 @@ class ReactionPaths:
         failed = observation.causes(len(paths))[[row.path for row in rows]]
         cause = failed.copy()
         cause[(failed == 0) & ~np.array([each.converged for each in picked])] = Cause.NOT_CONVERGED
-        columns = reference_columns(rows, chosen, dataset.frames, paths, size)
+        first = np.array(
+            [
+                [distance_between(dataset.frames, paths[row.path], image) for image in images]
+                for row, images in zip(rows, first_bands(observation, dataset.frames, paths, rows, band), strict=True)
+            ]
+        )
+        columns = reference_columns(rows, chosen, first, size)
         profiles = np.array([(each.energies - each.energies[0]) / size for each in picked])
         predicted = {
             "barrier": profiles.max(axis=1),
@@ -177,6 +194,7 @@ class ReactionPaths:
                 [distance_to(dataset.frames, paths[row.path], each) for row, each in zip(rows, picked, strict=True)]
             ),
         }
+        predicted["distance"][columns["distance_count"] == 0] = np.nan
         for name, values in predicted.items():
             columns[name] = np.where(cause == 0, values, np.nan)
             columns[f"{name}_error"] = columns[name] - columns[f"{name}_reference"]
@@ -244,14 +262,27 @@ def read_bands(
     ]
 
 
-def reference_columns(
-    rows: Sequence[MinimumEnergyPath],
-    label_set: str,
+def first_bands(
+    observation: Observation,
     frames: Frames,
     paths: Sequence[Mapping[PathRole, int]],
-    size: float,
-) -> dict[str, Float]:
-    """The references of the three quantities, which of them there are, and the trivial model's errors."""
+    rows: Sequence[MinimumEnergyPath],
+    band: BandSettings,
+) -> list[Float]:
+    """(m, N, 3) [Å] of the m images of the first band of each of `rows`."""
+    offsets = np.cumsum([0, *(frames.n_atoms[of_role[PathRole.REACTANT]] for of_role in paths)])
+    positions = observation.array("first_positions", (band.n_images, int(offsets[-1]), 3))
+    return [positions[:, offsets[row.path] : offsets[row.path + 1]] for row in rows]
+
+
+def reference_columns(rows: Sequence[MinimumEnergyPath], label_set: str, first: Float, size: float) -> dict[str, Float]:
+    """The references of the three quantities, which of them there are, and the trivial model's errors.
+
+    Args:
+        first: (k, m) distances [Å] of the images of the first bands from the transition states, NaN where there are
+            none.
+        size: of the unit of energies [eV].
+    """
     stated = [row.reference[label_set] for row in rows]
     references = {
         name: np.array([np.nan if value is None else value / size for value in values])
@@ -261,13 +292,14 @@ def reference_columns(
         )
     }
     columns: dict[str, Float] = {}
-    trivial = np.array([distance_between(frames, paths[row.path], _reactant(frames, paths[row.path])) for row in rows])
-    references["distance"] = np.where(np.isfinite(trivial), 0.0, np.nan)
+    known = np.isfinite(first).all(axis=1) & (first.min(axis=1) > TOLD)
+    image = int(np.argmin(first[known].mean(axis=0))) if known.any() else 0
+    references["distance"] = np.where(known, 0.0, np.nan)
     for name, values in references.items():
         has_one = np.isfinite(values)
         columns[f"{name}_reference"] = values
         columns[f"{name}_count"] = has_one.astype(np.float64)
-        errors = trivial if name == "distance" else np.abs(values)
+        errors = first[:, image] if name == "distance" else np.abs(values - best_constant(values[:, None]))
         columns[baseline_column(name)] = np.where(has_one, errors, 0.0)
     return columns
 
@@ -309,7 +341,3 @@ def _periodic_distance(positions: Float, reference: Float, cell: Float, pbc: Boo
     vectors = shortest_vectors((positions - reference)[None], np.asarray(cell)[None], pbc)[0]
     vectors = vectors - vectors.mean(axis=0)
     return float(np.sqrt((vectors**2).sum(axis=1).mean()))
-
-
-def _reactant(frames: Frames, of_role: Mapping[PathRole, int]) -> Float:
-    return np.asarray(frames.positions[frames.atom_slice(of_role[PathRole.REACTANT])])

@@ -19,8 +19,6 @@ from tasks.structures.predictions import Cause
 from tasks.trajectories.periodic_matching import crystal_displacements, matched, nearest
 from tasks.trajectories.superposition import rmsd
 
-# Of the random displacements of starts: everyone gets the same.
-RATTLE_SEED = 20260101
 SAME_LENGTH = 1e-4
 Matching = Literal["periodicity", "superposition"]
 ComparedAtoms = Literal["all", "heavy"]
@@ -78,19 +76,6 @@ def free_cells(structures: Structures) -> Bool:
     """(n,) the structures whose cell may relax: periodic in all directions, without fixed atoms."""
     frames = structures.frames
     return np.asarray(frames.periodic & ~np.logical_or.reduceat(fixed_atoms(structures), frames.offsets[:-1]))
-
-
-def starts(structures: Structures, rattle: float) -> Frames:
-    """The structures with their free atoms displaced at random, by `rattle` [Å] in the root mean square of each.
-
-    Each coordinate moves by a uniform number within ±`rattle`. These numbers are the same on every processor.
-    """
-    frames = structures.frames
-    if not rattle:
-        return frames
-    random = np.random.default_rng(RATTLE_SEED).random(frames.positions.shape)
-    away = np.where(fixed_atoms(structures)[:, None], 0.0, rattle * (2.0 * random - 1.0))
-    return frames.moved(frames.positions + away)
 
 
 def end_arrays(frames: Frames, ends: Sequence[Done[LastIterate]]) -> dict[str, NDArray[np.generic]]:

@@ -24,10 +24,15 @@ Distances of a molecule are those after the best superposition, atom by atom in 
 periodic structure are `tasks.trajectories.periodic_matching`; those of one with fixed atoms are over the others, where
 they stand.
 
+A start near its reference tells the answer. So the parameters `rattle` and `strain` draw the starts from the secret of
+the store (`tasks.kinds.relaxed_starts`), and the observation keeps them. Energies cannot be read from a start. A suite
+that keeps the starts of a published protocol states that, and a note beside the numbers says what a model without
+forces achieves there.
+
 Failure cost: a structure that fails, or has not converged within the steps, costs ten times the baseline in every
 metric that it enters, and fails each difference that it is in. The baseline is the model without any force: it leaves
-each structure at its start, and answers zero to differences. Where the start is the reference that baseline is zero;
-then the parameter `rattle` displaces the starts, or the card states a baseline.
+each structure at its start, and answers zero to differences. A card may state a smaller one; a larger one counts only
+where starts are as published. If the starts are the references, there is no baseline without `rattle` and `strain`.
 """
 
 from __future__ import annotations
@@ -53,7 +58,6 @@ from tasks.kinds.relaxed_geometries import (
     fixed_atoms,
     free_cells,
     read_ends,
-    starts,
     with_enthalpies,
 )
 from tasks.kinds.relaxed_items import (
@@ -67,9 +71,11 @@ from tasks.kinds.relaxed_items import (
     kept_symmetry,
     mean_steps,
     metric_of,
+    published_starts,
     relaxed_items,
     uncertain_metrics,
 )
+from tasks.kinds.relaxed_starts import StartDraw, drawn_starts, read_starts, start_arrays
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.failure_cost import SMALLEST_BASELINE
@@ -95,7 +101,10 @@ class RelaxedStructuresParameters(Parameters):
         cell: of crystals: `full` changes it as a whole, `hydrostatic` its volume alone.
         strains: with a full cell, the strains that may change, in the order xx, yy, zz, yz, xz, xy; None: all.
         keep_symmetry: whether crystals keep the space group of their start.
-        rattle: random displacement of each free atom of the start [Å], the same for every model.
+        rattle: random displacement of each free atom of the start [Å], drawn from the secret, the same for every model.
+        strain: random strain of the start of each cell that may relax, drawn likewise: the volume, and of a full cell
+            the shape within the space group.
+        start: `published` keeps the stored starts although they may tell the references, and says so in a note.
         unit: of the differences, and of baselines of them that the card states.
         matching: `superposition` superposes periodic structures, too (a molecule in a box).
         rmsd_of: the atoms that are compared with a reference geometry.
@@ -110,6 +119,8 @@ class RelaxedStructuresParameters(Parameters):
     strains: tuple[bool, bool, bool, bool, bool, bool] | None = None
     keep_symmetry: bool = False
     rattle: NonNegativeFloat = 0.0
+    strain: float = later(0.0, ge=0.0, le=0.2)
+    start: Literal["judged", "published"] = later("judged")
     unit: Unit = "eV"
     matching: Matching = "periodicity"
     rmsd_of: ComparedAtoms = later("all")
@@ -124,9 +135,22 @@ class RelaxedStructuresParameters(Parameters):
             raise ValueError('strains: are chosen of cell = "full", at least one of them: leave them out')
         if self.rattle and self.keep_symmetry:
             raise ValueError("rattle: a displaced start has no symmetry: leave out keep_symmetry or rattle")
+        if self.strain and self.cell == "fixed":
+            raise ValueError("strain: is of cells that relax: leave it out")
+        if self.draws_starts and self.start == "published":
+            raise ValueError("start: published starts are not drawn: leave out rattle and strain")
         if "own_minimum" in self.statistics:
             raise ValueError("statistics: own_minimum is of energy_differences alone: leave it out")
         return self
+
+    @property
+    def draws_starts(self) -> bool:
+        """Whether starts are not the stored structures."""
+        return bool(self.rattle or self.strain)
+
+    def draw(self, cells: Bool) -> StartDraw:
+        """What of starts is drawn, where `cells` (n,) are relaxed."""
+        return StartDraw(self.rattle, self.strain, cells, self.strains or (True,) * 6, self.cell == "full")
 
     def freedom(self, fixed: Sequence[int], free_cell: bool) -> Freedom:
         """The freedom of a structure."""
@@ -139,10 +163,11 @@ class RelaxedStructures:
     """Errors of relaxed geometries, volumes and energy differences."""
 
     name: str = "relaxed_structures"
-    observe_version: int = 1
+    observe_version: int = 2  # since 2 starts are drawn from the secret
     # Since 2 the items have the distances of those that did not converge; since 3 space groups are found within 0.05 Å;
-    # since 4 each of the different lattice constants counts once, and what did not converge is also by group.
-    measure_version: int = 4
+    # since 4 each of the different lattice constants counts once, and what did not converge is also by group; since 5
+    # baselines are of the drawn starts, and at most what a start achieves.
+    measure_version: int = 5
     parameters: type[Parameters] = RelaxedStructuresParameters
     traits: Traits = Traits(
         title="relaxed structures",
@@ -170,20 +195,22 @@ class RelaxedStructures:
         baseline=KindBaseline(
             "Without forces", "A model without any force leaves each structure at its start, and answers zero."
         ),
+        draws="The displacements and strains of the starts are drawn from the secret of the store.",
     )
 
     def observe(
         self, structures: Structures, parameters: RelaxedStructuresParameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
-        """The last iterate of each relaxation: the arrays of `end_arrays`.
+        """The last iterate of each relaxation: the arrays of `end_arrays`; and of `start_arrays` if starts are drawn.
 
         A structure whose cell may change is UNSUPPORTED without stress, all are without forces.
 
         Raises:
             ValueError: every atom of a structure is fixed.
         """
-        frames, fixed = starts(structures, parameters.rattle), fixed_atoms(structures)
-        free_cell = self.free_cells(structures, parameters)
+        fixed, free_cell = fixed_atoms(structures), self.free_cells(structures, parameters)
+        draw = parameters.draw(free_cell)
+        frames = drawn_starts(structures, draw, self.observe_version, watch.secret)
         motionless = np.flatnonzero(np.logical_and.reduceat(fixed, frames.offsets[:-1]))
         if motionless.size:
             raise ValueError(f"{structures.name}: structure {motionless[0]}: fixed: every atom is: leave it out")
@@ -200,7 +227,8 @@ class RelaxedStructures:
         log = LoggedAnswers(self, structures, parameters, model, watch)
         for i, done in zip(asked, run_concurrently(jobs, log, log.watch, "relaxations"), strict=True):
             ends[i] = done
-        return Observation(end_arrays(frames, ends))
+        drawn = start_arrays(frames) if parameters.draws_starts else {}
+        return Observation({**end_arrays(frames, ends), **drawn})
 
     def build_faults(self, dataset: Dataset) -> list[str]:
         """The structures with reference geometries that cannot be relaxed, or compared with them."""
@@ -232,10 +260,8 @@ class RelaxedStructures:
     ) -> Measurement:
         """Errors of geometries, volumes and differences; one item a structure, then one a difference."""
         ends = read_ends(observation, dataset.frames)
-        start, free_cell = (
-            starts(dataset.structures, parameters.rattle),
-            self.free_cells(dataset.structures, parameters),
-        )
+        start = read_starts(observation, dataset.frames) if parameters.draws_starts else dataset.frames
+        free_cell, published = self.free_cells(dataset.structures, parameters), parameters.start == "published"
         level = dataset.label_set(label_set)
         if parameters.enthalpy:
             ends = with_enthalpies(ends, dataset.structures)
@@ -250,10 +276,12 @@ class RelaxedStructures:
         )
         metrics: dict[str, Metric] = {}
         parts: list[MetricPart] = []
-        for average in averages(items.columns, parameters.unit):
+        means = averages(items.columns, parameters.unit)
+        for average in means:
             if average.name == RMSD and parameters.extent is not None and _is_exact(average):
                 continue  # the sites have no freedom: the cell alone is compared
-            metrics[average.name] = metric_of(average, dataset.baselines(level), dataset.card.full_name)
+            stated, where = dataset.baselines(level), dataset.card.full_name
+            metrics[average.name] = metric_of(average, stated, where, published=published)
             members = average.counts > 0
             if average.name == NOT_CONVERGED:  # one that failed has not converged
                 average = average._replace(sums=np.where(np.isfinite(average.sums), average.sums, 1.0))
@@ -266,6 +294,8 @@ class RelaxedStructures:
         metrics |= uncertain_metrics(metrics, rows, level, parameters.unit)
         metrics[STEPS] = mean_steps(ends)
         notes = {"items in": parameters.unit} if dataset.table.differences else {}
+        if published:
+            notes["starts"] = published_starts(means, metrics)
         return Measurement(metrics, items, notes, parts)
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:

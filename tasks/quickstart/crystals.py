@@ -3,7 +3,8 @@
 - wien2k-eos: V0, B0 and B0′ of elemental crystals from all-electron PBE, seven volumes within 6 %.
 - wien2k-frames: single frames along the same equations of state. The energy of a frame is n E(V) of the reference's
   Birch–Murnaghan curve above its minimum (where an element's zero lies is absorbed by the shift), its stress the
-  isotropic dE/dV. There are no force labels: at the sites of a cubic crystal they would say nothing.
+  isotropic dE/dV. There are no force labels: at the sites of a cubic crystal they would say nothing. The frames of an
+  element are on one side of its minimum, at volumes drawn once: their middle says nothing of it.
 - wien2k-compression: the volume at 5 GPa on the same curves, from the crystal at zero pressure.
 - wien2k-elasticity: the bulk modulus, which of a cubic crystal is B0, by way of strains and stresses. The shear modulus
   is observed and has no reference.
@@ -24,7 +25,7 @@ from scipy.optimize import brentq
 
 from tasks.datasets.card import Card, Conductivity, ConductivityReference, Crystal, Curve, CurveReference
 from tasks.datasets.dataset import Dataset
-from tasks.quickstart.dataset import Named, dataset_of, stated_card
+from tasks.quickstart.dataset import VERSIONS, Named, dataset_of, stated_card
 from tasks.simulation.birch_murnaghan import EquationOfState, energy, pressure
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Labels
@@ -35,7 +36,16 @@ FRAME_ELEMENTS = ("Al", "Cu", "Ag", "Au", "Si")
 CURVE_ELEMENTS = (*FRAME_ELEMENTS, "Ni", "Pd", "Pt", "Ge", "Nb")
 CRYSTAL = {"Si": "diamond", "Ge": "diamond", "Nb": "bcc"}
 CURVE_SCALES = np.linspace(0.94, 1.06, 7)  # of the volume, as in the Delta project
-FRAME_SCALES = np.linspace(0.94, 1.06, 11)
+# Of the frames of an element, as drawn once: the distances of the nearest and of the farthest from the minimum, as
+# shares of its volume, and the power with which they grow.
+N_FRAMES = 11
+FRAME_DRAWS = {
+    "Al": (0.047, 0.126, 2.1),
+    "Cu": (-0.055, -0.139, 2.4),
+    "Ag": (-0.041, -0.117, 1.9),
+    "Au": (0.058, 0.143, 2.2),
+    "Si": (-0.050, -0.122, 2.3),
+}
 PRESSURE_GPA = 5.0
 # J/(mol K) of atoms at 298.15 K and 1 bar.
 ENTROPIES = {"Al": 28.30, "Cu": 33.15, "Ag": 42.55, "Si": 18.81}
@@ -63,7 +73,8 @@ def crystal(element: str, volume_per_atom: float, cubic: bool = True) -> Atoms:
 
 
 def _wien2k_card(name: str, title: str) -> Card:
-    return stated_card("wien2k").model_copy(update={"name": name, "title": title})
+    version = VERSIONS.get(name, "1")
+    return stated_card("wien2k").model_copy(update={"name": name, "version": version, "title": title})
 
 
 def build_wien2k_eos() -> Dataset:
@@ -80,17 +91,23 @@ def build_wien2k_eos() -> Dataset:
     return dataset_of(_wien2k_card("wien2k-eos", "Equations of state of elemental crystals"), structures, curves=curves)
 
 
+def frame_shares(element: str) -> Float:
+    """(11,) the volumes of the frames of an element, as shares of that of its minimum."""
+    nearest, farthest, growth = FRAME_DRAWS[element]
+    return np.asarray(1 + nearest + (farthest - nearest) * np.linspace(0.0, 1.0, N_FRAMES) ** growth)
+
+
 def build_wien2k_frames() -> Dataset:
     """Frames of cubic elements at eleven volumes, with energy and isotropic stress of the reference's curve."""
     structures: list[Named] = []
     energies: list[Float] = []
     stresses: list[Float] = []
     for element in FRAME_ELEMENTS:
-        eos = wien2k(element)
-        volumes = FRAME_SCALES * eos.v0
-        for scale, volume in zip(FRAME_SCALES, volumes, strict=True):
+        eos, shares = wien2k(element), frame_shares(element)
+        volumes = shares * eos.v0
+        for share, volume in zip(shares, volumes, strict=True):
             cell = crystal(element, float(volume))
-            structures.append(Named(f"{element} {scale:.3f}", lattice(element), cell, element))
+            structures.append(Named(f"{element} {share:.4f}", lattice(element), cell, element))
         energies.append(len(structures[-1].atoms) * energy(volumes, eos))
         tension = np.zeros((len(volumes), 6))
         tension[:, :3] = -pressure(volumes, eos)[:, None]

@@ -17,6 +17,7 @@ from tasks.quickstart.crystals import (
     build_wien2k_eos,
     build_wien2k_frames,
 )
+from tasks.quickstart.dataset import VERSIONS
 from tasks.quickstart.mixtures import build_mixtures
 from tasks.quickstart.molecules import build_dbh24, build_rotors, build_s22
 from tasks.quickstart.pairs import build_pairs
@@ -33,7 +34,7 @@ def build_quickstart(data_root: Path) -> list[str]:
     """
     names = []
     for name, build in BUILDERS.items():
-        full_name = f"{name}@1"
+        full_name = f"{name}@{VERSIONS.get(name, '1')}"
         if not (data_root / full_name).exists():
             save_dataset(build(), data_root)
         names.append(full_name)

@@ -1,7 +1,7 @@
 """The quickstart dataset of relaxed structures: crystals of metals by WIEN2k, and published vacancies.
 
-- A crystal begins 6 % too large, strained and with displaced atoms. Its reference is the perfect crystal at the volume
-  of the all-electron calculation (`tasks.quickstart.crystals`).
+- A crystal is perfect, at the volume of the all-electron calculation (`tasks.quickstart.crystals`), which is its
+  reference, too: the task draws where relaxations begin.
 - A vacancy is one atom less in 32. Its formation energy is E(31 atoms) − 31 E(atom of the crystal), both relaxed, atoms
   and cell.
 """
@@ -35,20 +35,17 @@ METALS = (
     Metal("Pd", 1.16),
     Metal("Pt", 0.61),
 )
-VOLUME_SCALE = 1.05
-DEFORMATION = np.array([[1.02, 0.01, 0.0], [0.0, 0.99, 0.015], [0.0, 0.0, 1.0]])
-DISPLACEMENTS = np.array([[0.08, -0.04, 0.06], [-0.05, 0.07, 0.03], [0.02, 0.05, -0.09], [-0.06, -0.03, 0.04]])  # Å
 
 
 def build_relaxed_metals() -> Dataset:
-    """A displaced crystal with its reference, and a vacancy, of each metal."""
+    """A crystal, which is its own reference, and a vacancy, of each metal."""
     structures: list[Named] = []
     references: list[Atoms | None] = []
     differences = []
     for metal in METALS:
         start, perfect = len(structures), crystal(metal.element, wien2k(metal.element).v0)
         vacancy = perfect.repeat(2)[1:]
-        structures.append(Named(metal.element, "fcc", displaced(metal.element), metal.element))
+        structures.append(Named(metal.element, "fcc", perfect, metal.element))
         structures.append(Named(f"{metal.element} vacancy", "vacancy", vacancy, metal.element))
         references += [perfect, None]
         terms = (
@@ -66,14 +63,6 @@ def build_relaxed_metals() -> Dataset:
         )
     geometries = {PBE: geometries_of_atoms([entry.atoms for entry in structures], references)}
     return dataset_of(stated_card("relaxed-metals"), structures, geometries=geometries, differences=differences)
-
-
-def displaced(element: str) -> Atoms:
-    """The crystal before its relaxation."""
-    atoms = crystal(element, VOLUME_SCALE * wien2k(element).v0)
-    atoms.set_cell(atoms.cell.array @ DEFORMATION, scale_atoms=True)
-    atoms.positions += DISPLACEMENTS
-    return atoms
 
 
 def geometries_of_atoms(structures: list[Atoms], references: list[Atoms | None]) -> Geometries:

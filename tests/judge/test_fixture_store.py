@@ -79,7 +79,8 @@ MEASURED_THEN = {
 }
 # The versions of observations that went up since, by kind; models are asked again.
 # physicality 2: copies with all other lattice vectors, left-handed ones too, and the stress of copies.
-OBSERVED_THEN = {"physicality": 1}
+# equation_of_state 3: curves about the model's own minimum; compression 2: from a drawn volume.
+OBSERVED_THEN = {"physicality": 1, "equation_of_state": 2, "compression": 1}
 # The results with other numbers now: penalised errors of energy alone, of models with a frame almost W off or farther,
 # or with a failed one.
 PENALISED_THEN = {("EMT", "strained"), ("Stiff EMT", "strained")} | {

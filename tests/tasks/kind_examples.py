@@ -211,7 +211,7 @@ def hops() -> list[Atoms]:
         slab = fcc100("Cu", size=(3, 2, layers), vacuum=6.0, periodic=True)
         for x in (0.0, 1 / 3, 1 / 6):  # of the cell: two hollows, and the bridge between them
             hop = slab.copy()
-            add_adsorbate(hop, "Cu", 1.7, position="hollow")
+            add_adsorbate(hop, "Cu", 1.9 if x == 1 / 6 else 1.7, position="hollow")
             hop.positions[-1] += x * hop.cell[0]
             hop.wrap()
             structures.append(hop)

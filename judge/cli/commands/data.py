@@ -64,12 +64,17 @@ def verify_command(
     driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
     frames: Annotated[int, typer.Option(min=1, help="at most this number of each label set, chosen by --seed")] = 100,
     seed: Annotated[int, typer.Option(help="of the random choice")] = 0,
+    all_questions: Annotated[
+        bool, typer.Option("--all-questions", help="ask models without chemistry about every structure and kind")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Checks data sets: every hash, shape and reference. With a model it also checks units and signs of the labels.
 
-    Exit status 1 if a data set is broken, or if a unit, a sign or labels look wrong.
+    Models without chemistry answer the tasks of each set: a DOUBTFUL line names one that gets below the baseline.
+
+    Exit status 1 if a data set is broken, if a unit, a sign or labels look wrong, or a stated baseline is too large.
     """
     from judge.cli.maintainer.data import run_verify
 
-    run_verify(names, image, driver, frames, seed, as_json)
+    run_verify(names, image, driver, frames, seed, all_questions, as_json)

@@ -22,6 +22,7 @@ from judge.config import UsageError, load_settings
 from judge.data.dataset_names import dataset_names
 from judge.data.import_options import ImportOptions
 from judge.data.importing import RMD17, TABLES, prepare_import
+from judge.data.question_checks import QuestionFindings, question_findings
 from judge.data.reference_comparison import few_frames, verify_against
 from sandbox.driver import DriverName
 from submissions.progress import Reporter
@@ -89,28 +90,37 @@ def run_list(as_json: bool) -> None:
 
 
 def run_verify(
-    names: list[str] | None, image: str, driver: DriverName | None, frames: int, seed: int, as_json: bool
+    names: list[str] | None,
+    image: str,
+    driver: DriverName | None,
+    frames: int,
+    seed: int,
+    all_questions: bool,
+    as_json: bool,
 ) -> None:
-    """Checks data sets: every hash, shape and reference. With a model it also checks units and signs of the labels."""
+    """Checks data sets: every hash, shape and reference, and what questions give away; with a model units and signs."""
     settings = load_settings()
     known = dataset_names(settings.data)
     chosen = [_chosen(name, known) for name in names or known]
     compared = []
     with lines_aside(as_json):
         intact = [dataset for name in chosen if (dataset := _checked(settings.data / name)) is not None]
-        if image:
-            with Reporter(table_console(stderr=True)) as reporter:
+        with Reporter(table_console(stderr=True)) as reporter:
+            questions = [_asked(dataset, all_questions, reporter) for dataset in intact]
+            if image:
                 for line in verify_against(image, driver, settings, intact, frames, seed, reporter):
                     compared.append(line)
                     print(line.text)
         if not chosen:
             print(f"There is no data set in {settings.data}.")
     findings = [line.text for line in compared if line.is_finding]
+    findings += [line for found in questions for line in found.refused]
     if as_json:
         names_of_intact = [dataset.card.full_name for dataset in intact]
         broken = [name for name in chosen if name not in names_of_intact]
         others = [line.text for line in compared if not line.is_finding]
-        print_json({"intact": names_of_intact, "broken": broken, "findings": findings, "agrees": others})
+        facts = {"intact": names_of_intact, "broken": broken, "findings": findings, "agrees": others}
+        print_json({**facts, "doubtful": [line for found in questions for line in found.doubtful]})
     raise typer.Exit(BROKEN if findings or len(intact) < len(chosen) else 0)
 
 
@@ -138,3 +148,17 @@ def _checked(folder: Path) -> Dataset | None:
     for line in few_frames(dataset):
         print(f"     {line}")
     return dataset
+
+
+def _asked(dataset: Dataset, whole: bool, reporter: Reporter) -> QuestionFindings:
+    """What the questions of a data set give away. Prints it."""
+    name = dataset.card.full_name
+    with reporter.unit(f"{name}: models without chemistry") as report:
+        found = question_findings(dataset, whole, report)
+    for line in found.about:
+        print(f"     {name}: {line}")
+    for line in found.doubtful:
+        print(f"DOUBTFUL  {name}: {line}")
+    for line in found.refused:
+        print(f"NOT  {name}: {line}")
+    return found

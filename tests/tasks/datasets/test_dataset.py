@@ -178,26 +178,26 @@ BROKEN: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "two of a name": ("s22@1", change_text(TABLE, "Ammonia_dimer/A", "Ammonia_dimer/B"), r"table\.json: id"),
     "infinite coefficient": ("s22@1", change_text(TABLE, "-1.0", "1e999"), r"table\.json: differences.0.terms"),
     "label shape": (
-        "wien2k-frames@1",
+        "wien2k-frames@2",
         change_array(LABELS, "PBE/energy", lambda a: a[:-1]),
         r"labels\.safetensors: PBE/energy: must have shape",
     ),
     "half a stress": (
-        "wien2k-frames@1",
+        "wien2k-frames@2",
         change_array(LABELS, "PBE/stress", with_nan),
         r"labels\.safetensors: PBE/stress: a row",
     ),
     "infinite label": (
-        "wien2k-frames@1",
+        "wien2k-frames@2",
         change_array(LABELS, "PBE/energy", lambda a: a + np.inf),
         r"labels\.safetensors: PBE/energy",
     ),
     "unknown set": (
-        "wien2k-frames@1",
+        "wien2k-frames@2",
         lambda f: rewrite(f, LABELS, (f / LABELS).read_bytes().replace(b"PBE/energy", b"LDA/energy")),
         r"labels\.safetensors: LDA: is not a label set",
     ),
-    "no labels": ("wien2k-frames@1", lambda f: (f / LABELS).unlink(), r"labels\.safetensors: cannot be read"),
+    "no labels": ("wien2k-frames@2", lambda f: (f / LABELS).unlink(), r"labels\.safetensors: cannot be read"),
 }
 
 

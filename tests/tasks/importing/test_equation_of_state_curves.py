@@ -207,3 +207,9 @@ def test_volumes_on_one_side_show_no_minimum(tmp_path: Path) -> None:
         frames.append(atoms)
     with pytest.raises(DatasetError, match=r"energy: has no minimum within its volumes.*: add volumes on both sides"):
         imported(frames, tmp_path)
+
+
+def test_curves_that_volumes_do_not_tell_apart_are_numbered(tmp_path: Path) -> None:
+    large = COPPER._replace(v0=2 * COPPER.v0)
+    assert imported(scan() + scan("large", large), tmp_path).conditions["curve"].tolist() == [0] * 7 + [1] * 7
+    assert imported(scan("large", large) + scan(), tmp_path).conditions == {}

@@ -139,7 +139,7 @@ def test_formation_energies_with_the_models_own_elements(published_elements: boo
     dataset = import_matcalc(published(tmp_path / "f.json.gz", [stated]), CARD)
     dataset = load_dataset(save_dataset(dataset, tmp_path))
     tight = RelaxedStructuresParameters.model_validate(
-        {"relaxation": {"fmax": 0.001, "max_steps": 500}, "rattle": 0.01}
+        {"relaxation": {"fmax": 0.001, "max_steps": 500}, "rattle": 0.01, "strain": 0.01}
     )
     assert len(dataset.frames) == 4
     assert dataset.table.differences[0].reference["PBE"] == -0.03

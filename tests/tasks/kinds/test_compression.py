@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from ase.calculators.emt import EMT
 from scipy.optimize import brentq
 
 from tasks.kind import Observation, Watch
-from tasks.kinds.compression import USUAL_STEPS, Compression, CompressionParameters
+from tasks.kinds.compression import FARTHEST, NEAREST, NEAREST_SHARES, USUAL_STEPS, Compression, CompressionParameters
 from tasks.model.calculator import InProcessCalculator
+from tasks.quickstart.crystals import build_wien2k_compression
+from tasks.simulation.constant_bulk_modulus import compressed, least_errors
 from tasks.simulation.relaxation import Relaxation
 from tasks.structures.predictions import Cause
+from tests.adversaries.middle import MiddleVolumes
 from tests.tasks.made_up_crystals import Argon, Counting, StresslessArgon, make_crystals, silicon
 
 KIND = Compression()
@@ -69,9 +73,11 @@ def test_the_volume_is_where_the_energy_falls_off_with_the_pressure(
     assert all(np.diff(expected) < 0)
     mae = measured.metrics["volume_per_atom_mae"]
     assert (mae.unit, mae.n_items, mae.n_failed) == ("Å³/atom", len(pressures), 0)
-    # In the trivial model nothing is compressed: its error is the compression of the crystals.
+    # In one trivial model nothing is compressed: its error is the compression of the crystals.
     start = atoms.get_volume() / len(atoms)
-    assert mae.baseline == pytest.approx(np.abs(start - np.array(expected)).mean())
+    starts = np.full(len(expected), start)
+    other = least_errors(starts, np.array(pressures), np.array(expected), NEAREST_SHARES).mean()
+    assert mae.baseline == pytest.approx(min(np.abs(start - np.array(expected)).mean(), other))
     assert mae.failure_cost == pytest.approx(10 * mae.baseline)
     assert mae.value == pytest.approx(0.0, abs=rel * start)
 
@@ -107,7 +113,10 @@ def test_each_failure_is_counted_by_its_cause_and_charged(run: Any) -> None:
     measured = run(KIND, dataset, InProcessCalculator(EMT()), few)
     assert measured.items.failures() == {Cause.UNSUPPORTED: 1, Cause.EXPLODED: 1}
     mae = measured.metrics["volume_per_atom_mae"]
-    baseline = np.mean([abs(a.get_volume() - 10.0) for a in structures])
+    starts = np.array([a.get_volume() for a in structures])
+    pressures = dataset.conditions["pressure_gpa"]
+    baseline = least_errors(starts, pressures, np.full(4, 10.0), NEAREST_SHARES).mean()
+    assert baseline < np.abs(starts - 10.0).mean()
     volumes = measured.items.columns["volume_per_atom"]
     assert (mae.n_items, mae.n_failed) == (4, 2)
     assert mae.value == pytest.approx((abs(volumes[0] - 10.0) + abs(volumes[3] - 10.0)) / 2)
@@ -182,3 +191,76 @@ def test_no_failure_improves_what_is_charged() -> None:
     whole = charged(None)
     assert all(charged(i) >= whole for i in range(12))
     assert charged(0) > whole
+
+
+def test_relaxations_begin_at_drawn_volumes_and_end_at_the_same(watch: Watch) -> None:
+    copper = bulk("Cu", a=3.61)
+    dataset = make_crystals([copper, copper], [{"volume_per_atom": 10.0}] * 2, pressure_gpa=[5.0, 25.0])
+    ends, starts = [], []
+    for secret in (b"one store", b"one store", b"another store"):
+        model = InProcessCalculator(EMT())
+        arrays = KIND.observe(dataset.structures, PRECISE, model, replace(watch, secret=secret)).arrays
+        starts.append(arrays["start_volume"])
+        ends.append(np.abs(np.linalg.det(arrays["cell"])))
+    np.testing.assert_array_equal(ends[0], ends[1])
+    np.testing.assert_allclose(ends[0], ends[2], rtol=1e-5)
+    away = np.abs(np.log(np.array(starts) / copper.get_volume()))
+    assert ((away >= NEAREST) & (away <= FARTHEST)).all()
+    # One crystal begins at one volume: the mean over its pressures would tell more.
+    np.testing.assert_allclose([s[0] for s in starts], [s[1] for s in starts])
+    assert starts[0][0] == starts[1][0] != starts[2][0]
+
+
+def test_a_model_that_takes_the_start_for_the_volume_at_zero_pressure_is_worse_than_the_baseline(watch: Watch) -> None:
+    dataset = build_wien2k_compression()
+    quick = CompressionParameters(relaxation=Relaxation(optimizer="BFGS", fmax=0.01, max_steps=100))
+    shares = []
+    for secret in range(20):
+        around = replace(watch, secret=b"store %d" % secret)
+        observation = KIND.observe(dataset.structures, quick, InProcessCalculator(MiddleVolumes()), around)
+        mae = KIND.measure(observation, dataset, quick, None).metrics["volume_per_atom_mae"]
+        assert mae.charged is not None
+        assert mae.baseline is not None
+        shares.append(mae.charged / mae.baseline)
+    assert np.mean(shares) - 2.09 * np.std(shares, ddof=1) / np.sqrt(20) > 1.5  # Student's t for 19 degrees of freedom
+    assert min(shares) > 1
+
+
+@pytest.mark.parametrize("pressures", [(1.0, 5.0), (25.0, 75.0, 150.0)])
+def test_nor_is_any_bulk_modulus_better_on_average(pressures: tuple[float, ...]) -> None:
+    """Crystals of many moduli, by the model's own formula, over the starts that may be drawn."""
+    rng = np.random.default_rng(1)
+    moduli, n = np.exp(rng.normal(np.log(100), 0.6, 40)), len(pressures)
+    at_zero = np.repeat(rng.uniform(8.0, 40.0, 40), n)
+    at = np.tile(pressures, 40)
+    reference = at_zero * np.concatenate([compressed(np.array(pressures), b) for b in moduli])
+    incompressible = np.abs(at_zero - reference).mean()
+    baseline = min(incompressible, least_errors(at_zero, at, reference, NEAREST_SHARES).mean())
+    starts = np.exp(np.outer([-1.0, 1.0], np.linspace(NEAREST, FARTHEST, 9)).ravel())
+    for modulus in (20.0, 50.0, 80.0, 120.0, 200.0, 500.0):
+        errors = np.abs(at_zero[:, None] * starts * compressed(at, modulus)[:, None] - reference[:, None])
+        assert errors.mean() > 1.1 * baseline
+
+
+def test_a_stated_baseline_that_a_trivial_model_reaches_is_named() -> None:
+    dataset = build_wien2k_compression()
+    for stated, faults in ((0.7, 0), (0.8, 1)):
+        card = dataset.card.model_copy(update={"baselines": {"PBE": {"volume_per_atom_mae": stated}}})
+        lines = KIND.build_faults(replace(dataset, card=card))
+        assert len(lines) == faults
+    assert lines == [
+        "baselines.PBE.volume_per_atom_mae: 0.8 is larger than the error of a trivial model, 0.7443, which would pass "
+        "for a good one: leave it out, or state at most this"
+    ]
+    assert KIND.build_faults(make_crystals([bulk("Cu")], [{"k_vrh_gpa": 100.0}])) == []
+
+
+def test_compression_by_a_bulk_modulus_by_hand() -> None:
+    # Far below the modulus a volume falls by P/B, here a thousandth, less (B′ + 1)/2 times its square.
+    assert compressed(np.array([0.1]), 100.0)[0] == pytest.approx(1 - 1e-3 + 2.75e-6, abs=1e-7)
+    # The crystals have the modulus 100 GPa, one begins at its own volume: one of the tried moduli is within 2.5 %.
+    volumes, pressures = np.array([10.0, 20.0]), np.array([10.0, 20.0])
+    reference = volumes * compressed(pressures, 100.0)
+    assert least_errors(volumes, pressures, reference, np.ones(1)).max() < 0.06
+    far = least_errors(volumes, np.zeros(2), volumes, np.array([0.9, 1.1]))
+    np.testing.assert_allclose(far, [1.0, 2.0])

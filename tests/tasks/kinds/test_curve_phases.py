@@ -20,7 +20,7 @@ from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause
 from tests.tasks.made_up import observed
 
-KIND, SHAPE = EquationOfStateKind(), EquationOfStateParameters(shape=True, distances=True)
+KIND, SHAPE = EquationOfStateKind(), EquationOfStateParameters(shape=True, distances=True, volumes="published")
 SCALES = np.linspace(0.9, 1.1, 7)
 # Three phases of one substance: volume, and energy above the lowest [eV/atom].
 PHASES = {"fcc": (12.0, 0.0), "hcp": (12.1, 0.01), "bcc": (12.4, 0.03)}

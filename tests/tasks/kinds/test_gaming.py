@@ -134,7 +134,7 @@ def honest_frames(dataset: Dataset, share: float) -> Answer:
 
 
 @pytest.mark.parametrize("share", QUALITIES)
-@pytest.mark.parametrize("name", ["wien2k-frames@1"])
+@pytest.mark.parametrize("name", ["wien2k-frames@2"])
 def test_frames_that_the_judge_builds(quickstart: Path, name: str, share: float) -> None:
     dataset = load_dataset(quickstart / name)
     check(LabelledFrames(), dataset, LabelledFramesParameters(), honest_frames(dataset, share))

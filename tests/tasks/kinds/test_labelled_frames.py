@@ -248,7 +248,7 @@ def test_metrics_of_25000_frames_take_a_second_and_300_mib() -> None:
 
 
 def test_quickstart_frames_know_their_own_reference(quickstart: Path) -> None:
-    dataset = load_dataset(quickstart / "wien2k-frames@1")
+    dataset = load_dataset(quickstart / "wien2k-frames@2")
     labels, frames = dataset.labels(), dataset.frames
     answer = {"energy": labels.energy, "stress": labels.stress, "failure": np.zeros(len(frames), np.int8)}
     metrics = measure(dataset, **answer).metrics

@@ -14,14 +14,16 @@ from ase.mep import NEB
 from ase.mep.neb import idpp_interpolate, interpolate
 from ase.optimize import BFGS
 
+from tasks.datasets.card import MinimumEnergyPath, PathReference
 from tasks.datasets.path_roles import PathRole, path_structures
 from tasks.kind import Observation, Watch
-from tasks.kinds.reaction_paths import ReactionPathsParameters
+from tasks.kinds.reaction_paths import ReactionPathsParameters, distance_between
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.reaction_path import BandSettings
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions, Properties
 from tests.tasks.kind_examples import PBE, KindExample, hops, observed, reaction_paths
+from tests.tasks.kind_examples import example as make_example
 
 
 class Seen(InProcessCalculator):
@@ -73,8 +75,71 @@ def test_barrier_and_reaction_energy_are_those_of_ase_alone(example: KindExample
 
 def test_the_saddle_of_a_symmetric_hop_is_at_the_bridge(example: KindExample) -> None:
     measured, _ = observed(example, {})
-    distance = measured.items.columns["distance"]
-    assert (distance < 0.5 * measured.items.columns["distance_baseline"]).all(), distance
+    distance, frames = measured.items.columns["distance"], example.dataset.frames
+    for found, of_role in zip(distance, path_structures(example.dataset.structures), strict=True):
+        reactant = frames.positions[frames.atom_slice(of_role[PathRole.REACTANT])]
+        assert found < 0.5 * distance_between(frames, of_role, reactant)
+
+
+class Bump:
+    """No forces; an energy that is highest, by `height` [eV], halfway between the first two structures that it gets."""
+
+    properties: Properties = ("energy", "forces")
+    max_atoms_per_batch = 100_000
+
+    def __init__(self, height: float) -> None:
+        self.height, self.ends = height, dict[int, list[Any]]()
+
+    def compute(self, frames: Frames, properties: Properties) -> Predictions:
+        energy = np.zeros(len(frames))
+        for index in range(len(frames)):
+            x = frames.positions[frames.atom_slice(index)][-1, 0]
+            ends = self.ends.setdefault(int(frames.n_atoms[index]), [])
+            if len(ends) < 2 and x not in ends:
+                ends.append(x)
+            share = (x - ends[0]) / (ends[-1] - ends[0]) if len(ends) == 2 else 0.0
+            energy[index] = self.height * (1.0 - (2.0 * share - 1.0) ** 2)
+        return Predictions.checked(frames, energy, np.zeros_like(frames.positions), None, {})
+
+
+def hops_with(barriers: list[float]) -> KindExample:
+    """The hop over two layers, once for each barrier."""
+    made, n = reaction_paths(), len(barriers)
+    rows = [
+        MinimumEnergyPath(id=f"hop {i}", path=i, reference={PBE: PathReference(barrier=barrier)})
+        for i, barrier in enumerate(barriers)
+    ]
+    roles = [PathRole.REACTANT, PathRole.PRODUCT, PathRole.TRANSITION_STATE]
+    conditions = {"path": np.repeat(np.arange(n), 3), "role": np.tile([int(role) for role in roles], n)}
+    parameters = made.parameters.model_dump()
+    return make_example("reaction_paths", hops()[3:] * n, parameters, table={"paths": rows}, conditions=conditions)
+
+
+def test_a_bump_without_forces_is_no_better_than_the_baseline() -> None:
+    """The best constant is the median, 0.5 eV, with a mean error of (0.3 + 0.1 + 0.1 + 0.5) / 4 eV."""
+    judged = hops_with([0.2, 0.4, 0.6, 1.0])
+    for height in (0.0, 0.3, 0.5, 0.7):
+        observation = judged.kind.observe(
+            judged.dataset.structures, judged.parameters, Bump(height), Watch(time.monotonic)
+        )
+        metrics = judged.kind.measure(observation, judged.dataset, judged.parameters, PBE).metrics
+        assert metrics["barrier_mae"].baseline == pytest.approx(0.25)
+        for name in ("barrier_mae", "transition_state_distance"):
+            assert metrics[name].charged >= metrics[name].baseline * (1 - 1e-9), (height, name)
+    assert metrics["transition_state_distance"].value == pytest.approx(metrics["transition_state_distance"].baseline)
+
+
+def test_a_transition_state_that_the_first_band_meets_is_not_compared() -> None:
+    """In a symmetric hop at one height it is the middle of the two ends."""
+    judged = reaction_paths()
+    positions = judged.dataset.frames.positions.copy()
+    for state in (2, 5):
+        atoms = judged.dataset.frames.atom_slice(state)
+        positions[atoms][-1, 2] -= 0.2
+    dataset = replace(judged.dataset, frames=judged.dataset.frames.moved(positions))
+    measured, _ = observed(judged._replace(dataset=dataset), {})
+    assert "transition_state_distance" not in measured.metrics
+    assert np.isnan(measured.items.columns["distance"]).all()
 
 
 def test_the_transition_state_of_the_reference_is_never_sent(example: KindExample) -> None:

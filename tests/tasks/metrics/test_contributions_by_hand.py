@@ -123,7 +123,7 @@ def test_only_crystals_with_a_reference_count() -> None:
     frames = Frames.from_atoms([Atoms("Cu", cell=cell[0], pbc=True)] * 3)
     base = atoms_apart(3, {"volume_per_atom_mae": 0.5}, crystals=crystals)
     card = base.card.model_copy(update={"periodic": True})
-    dataset = Dataset(card, frames, base.table, {})
+    dataset = Dataset(card, frames, base.table, {}, {"pressure_gpa": np.zeros(3)})
     cell[0] *= np.cbrt(10.2 / 11.0)
     seen = Observation({"failure": np.array([0, 0, Cause.NOT_CONVERGED], np.int8), "cell": cell})
     contribution, measured = contributions("compression", seen, dataset)

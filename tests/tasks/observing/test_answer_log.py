@@ -14,10 +14,18 @@ from tasks.model.calculator import InProcessCalculator
 from tasks.observing import answer_log
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, FrameError, Predictions, Properties
-from tests.tasks.kind_examples import KindExample, compression, elasticity, phonons, reaction_paths, relaxed_structures
+from tests.tasks.kind_examples import (
+    KindExample,
+    compression,
+    elasticity,
+    equation_of_state,
+    phonons,
+    reaction_paths,
+    relaxed_structures,
+)
 
 LONG = {make.__name__: make for make in (reaction_paths, relaxed_structures)}
-EXAMPLES = LONG | {make.__name__: make for make in (compression, elasticity, phonons)}
+EXAMPLES = LONG | {make.__name__: make for make in (compression, elasticity, equation_of_state, phonons)}
 NICKEL, WALL = 28, 0.05
 SECONDS = 7.0  # of each answer: a checkpoint is due after five
 

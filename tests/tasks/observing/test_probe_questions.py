@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scoring.lambench.release import load_release, packaged_releases
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
+from tasks.kinds.equation_of_state import EquationOfStateParameters
 from tasks.kinds.registry import KINDS
 from tasks.metrics.contributions import Contributing
 from tasks.model.calculator import InProcessCalculator
@@ -70,6 +71,8 @@ def amounts(work: Work) -> tuple[float, float]:
 @pytest.mark.parametrize("name", ["labelled_frames", "energy_differences", "energy_profiles", "equation_of_state"])
 def test_a_hidden_data_set_costs_what_its_work_says_and_a_public_one_no_more_than_itself(name: str) -> None:
     example = EXAMPLES[name]()
+    if name == "equation_of_state":  # whose search asks as often as the answers need
+        example = example._replace(parameters=EquationOfStateParameters(volumes="published"))
     public = replace(example.dataset, card=example.dataset.card.model_copy(update={"public_since": "2020"}))
     n, atoms = len(example.dataset.frames), len(example.dataset.frames.numbers)
     works, measurements = {}, {}

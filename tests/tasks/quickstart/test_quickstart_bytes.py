@@ -48,9 +48,9 @@ STATED = {
         "9ffaea4224e2476d60733af60195c33db53426822676fcdebcf4aeb4243caa61",
         "93b9ff3c3857ee3f3ea0398347b2092d456e4271bb8752cd0afba4e223152ef8",
     ),
-    "wien2k-frames@1": (
-        "ce32cdf499887dee4b64eea3ab83c6aa376f9b4c98a16718e1fb3ec39953d966",
-        "eedea9d5ca734be8a49f143959c48905083a995d1899aa9c48ece0b251dffe70",
+    "wien2k-frames@2": (
+        "da3ff253243db7520a831d7d084e40fcdcaf54e458e116f2034585210babd282",
+        "dbadd4461427ddd7a2ee4e8c804d5611ab13d85551f5ae7ef4fb54fe194dc3e0",
     ),
     "wien2k-compression@1": (
         "b1cd39d0724384464ae7e892e69df9c5f0b4bd8c6de24c9dfb0b9a8a9367ea9a",
@@ -64,9 +64,9 @@ STATED = {
         "a128666af3ec1df1c3a2344f19f21da0a6d88a233426c69c27ed33ac09149058",
         "335ee6ab145c2c7b6a3d97bd523abd9531170a974b9c516ffe21d004fb8ec288",
     ),
-    "relaxed-metals@1": (
-        "57cc579e88aaed249daeeb029c9ce8e4af74494a5f4128a8255d780e31dd3526",
-        "f548e69998e12f2cecb16d9d5e8414fc24cea50c4c46474ce4d4260639f3e87a",
+    "relaxed-metals@2": (
+        "469f7007804b33b0f77e8b616b12aaa1cad4eeb6a66eb966de79e614aa0144bb",
+        "825d6a7764f3a7fb5436f06e909e53e53d363771d107927635a3aecc48b66700",
     ),
     "simulated-metals@1": (
         "deb72648b11a5af89fa9f2daa14d125bc977724a043a50afae0f3c3675ab7599",

@@ -25,7 +25,7 @@ def relaxed_energy(atoms: Atoms) -> float:
 
 def test_emt_gives_perfect_crystals_and_the_vacancies_that_ase_alone_finds() -> None:
     kind, dataset = KINDS["relaxed_structures"], BUILDERS["relaxed-metals"]()
-    settings = {"relaxation": {"optimizer": "BFGS", "fmax": 0.005, "max_steps": 100}}
+    settings = {"relaxation": {"optimizer": "BFGS", "fmax": 0.005, "max_steps": 200}, "rattle": 0.1, "strain": 0.03}
     parameters = kind.parameters.model_validate(settings)
     observation = kind.observe(dataset.structures, parameters, InProcessCalculator(EMT()), Watch(time.monotonic))
     measured = kind.measure(observation, dataset, parameters, None)

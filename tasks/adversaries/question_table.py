@@ -1,0 +1,69 @@
+"""The cells of a table of adversaries: how far below a baseline a model without chemistry comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tasks.adversaries.family import ADVERSARIES, PublicFacts
+from tasks.adversaries.run_adversary import (
+    AdversaryTask,
+    MeanOverSecrets,
+    mean_over_secrets,
+    measured,
+    public_facts,
+    shares,
+)
+from tasks.kind import Kind, ScoreFamily
+
+LABELS_AS_GIVEN = "labels as given: nothing to draw"
+PUBLISHED = "published protocol"
+PUBLIC_COPY = "a copy of public structures, which are the references"
+# A note of a measurement that begins so says what the questions of a published protocol give away.
+AS_PUBLISHED = "as published"
+
+
+class Cell(NamedTuple):
+    """A metric of an adversary in a task.
+
+    Args:
+        mark: why the value may be below 1; empty: it may not.
+    """
+
+    metric: str
+    interval: MeanOverSecrets
+    mark: str
+
+
+def is_judged_by_baseline(kind: Kind) -> bool:
+    """Whether a score divides errors of the kind by a baseline: not of times, of drifts and of laws."""
+    return kind.traits.score in (ScoreFamily.FORCE_FIELD, ScoreFamily.PROPERTY)
+
+
+def cells_of(
+    task: AdversaryTask, adversary: str, secrets: Sequence[bytes], facts: PublicFacts | None = None
+) -> list[Cell]:
+    """By scored metric, the penalised value of an adversary over the baseline, in the mean over secrets.
+
+    Args:
+        secrets: at least one; the first alone where nothing is drawn.
+        facts: as from `public_facts`, for a caller with many adversaries.
+
+    Raises:
+        ValueError: kind, parameters and data set do not fit.
+    """
+    traits, copies = task.kind.traits, ADVERSARIES[adversary].recalls_structures
+    known = public_facts(task) if facts is None else facts
+    asked = secrets if traits.draws else secrets[:1]
+    values: dict[str, list[float]] = {}
+    mark = PUBLIC_COPY if copies and not task.dataset.card.hidden else ""
+    mark = mark if traits.draws else LABELS_AS_GIVEN
+    for secret in asked:
+        measurement = measured(task, adversary, secret, known)
+        if any(note.startswith(AS_PUBLISHED) for note in measurement.notes.values()):
+            mark = PUBLISHED
+        found = shares(measurement)
+        names = traits.scored(found) if traits.score is ScoreFamily.PROPERTY else found
+        for name in names:
+            values.setdefault(name, []).append(found[name])
+    return [Cell(name, mean_over_secrets(of_secrets), mark) for name, of_secrets in values.items()]
