@@ -46,7 +46,8 @@ TARGETS = (
 )
 TESTS = ("tests/scoring", "tests/tasks/metrics")
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
-BUDGET_S = 15.0  # of tests for one mutant, by the times that they take without a fault
+LONGEST_S = 2.0  # CPU time of a test: longer ones are not run
+BUDGET_S = 5.0  # of tests for one mutant, by the times that they take without a fault
 LIMIT, LEAST_S = 5.0, 5.0  # CPU time of a mutant: times that of its tests, and at least
 
 
@@ -83,15 +84,15 @@ def equivalent_mutants() -> dict[tuple[str, str, str], str]:
 class Runner:
     """A plugin of pytest that runs mutants in place of the session's tests."""
 
-    def __init__(self, paths: Iterable[Path], every: int) -> None:
-        self.paths, self.every, self.fates = sorted(paths), every, list[Fate]()
+    def __init__(self, paths: Iterable[Path], every: int, known: Path | None) -> None:
+        self.paths, self.every, self.known, self.fates = sorted(paths), every, known, list[Fate]()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Records the lines, then runs each mutant."""
-        files = {str(path) for path in self.paths}
+        files = {str(path) for path in python_files(TARGETS)} | {str(path) for path in self.paths}
         items = {item.nodeid: item for item in session.items}
         begin = time.monotonic()
-        covering = in_child(lambda: record(session.items, files))
+        covering = self._covering(session.items, files)
         print(f"{len(covering)} of {len(items)} tests pass and count ({time.monotonic() - begin:.0f} s)", flush=True)
         by_time = sorted(covering, key=lambda name: covering[name].seconds)
         for path in self.paths:
@@ -114,6 +115,16 @@ class Runner:
                     print(f"  {name}:{each.mutant.line} {each.word}: {each.mutant.change}", flush=True)
         return True
 
+    def _covering(self, items: list[pytest.Item], files: set[str]) -> dict[str, Covering]:
+        before: dict[str, Covering] = {}
+        if self.known and self.known.is_file():
+            before = pickle.loads(self.known.read_bytes())  # noqa: S301  # of our own
+        new = [item for item in items if item.nodeid not in before]
+        after = before | (in_child(lambda: record(new, files)) if new else {})
+        if self.known:
+            self.known.write_bytes(pickle.dumps(after))
+        return {item.nodeid: after[item.nodeid] for item in items if item.nodeid in after}
+
 
 def in_child(work: Any) -> Any:
     """The value of `work()` in a forked process."""
@@ -128,9 +139,19 @@ def in_child(work: Any) -> Any:
         return pickle.loads(Path(file.name).read_bytes())  # noqa: S301  # of our own child
 
 
+class TooLongError(BaseException):
+    """A test takes longer than `LONGEST_S`."""
+
+
+def too_long(*_: Any) -> None:
+    """Handles the signal of the timer."""
+    raise TooLongError
+
+
 def record(items: list[pytest.Item], files: set[str]) -> dict[str, Covering]:
-    """The tests that pass, with what they cover."""
+    """The tests that pass in `LONGEST_S`, with what they cover."""
     covering = {}
+    signal.signal(signal.SIGPROF, too_long)
     for item in items:
         lines: set[tuple[str, int]] = set()
 
@@ -142,9 +163,15 @@ def record(items: list[pytest.Item], files: set[str]) -> dict[str, Covering]:
             return inner(frame, event, argument) if frame.f_code.co_filename in files else None
 
         begin = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, LONGEST_S)
         sys.settrace(entered)
-        reports = runtestprotocol(item, log=False, nextitem=None)
-        sys.settrace(None)
+        try:
+            reports = runtestprotocol(item, log=False, nextitem=None)
+        except TooLongError:
+            continue
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            sys.settrace(None)
         if all(report.passed for report in reports):
             covering[item.nodeid] = Covering(time.process_time() - begin, frozenset(lines))
     return covering
@@ -155,6 +182,7 @@ def fate(path: Path, mutant: Mutant, tests: list[pytest.Item], seconds: float) -
     if not tests:
         return "uncovered"
     if (child := os.fork()) == 0:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, max(LEAST_S, LIMIT * seconds))
         status = 2
         try:
@@ -262,6 +290,7 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", default=TARGETS, help="files or folders to put faults into")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="files or folders of tests")
     parser.add_argument("--every", type=int, default=1, help="one mutant in so many")
+    parser.add_argument("--lines", type=Path, help="file that keeps which lines a test covers, for the next call")
     arguments = parser.parse_args()
     if not os.environ.get("OPENBLAS_NUM_THREADS"):  # threads of a library do not survive a fork
         os.execve(sys.executable, sys.orig_argv, {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
@@ -269,8 +298,8 @@ def main() -> int:
         "mutants", database=None, derandomize=True, deadline=None, phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    runner = Runner(python_files(arguments.paths), arguments.every)
-    options = ["-s", "-q", "-p", "no:cacheprovider", "-p", "no:terminal", "--hypothesis-profile=mutants"]
+    runner = Runner(python_files(arguments.paths), arguments.every, arguments.lines)
+    options = ["-s", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
     pytest.main([*options, *arguments.tests], plugins=[runner])
     report(runner.fates)
     return 0
