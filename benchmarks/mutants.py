@@ -118,7 +118,7 @@ class Runner:
     def _covering(self, items: list[pytest.Item], files: set[str]) -> dict[str, Covering]:
         before: dict[str, Covering] = {}
         if self.known and self.known.is_file():
-            before = pickle.loads(self.known.read_bytes())  # noqa: S301  # of our own
+            before = pickle.loads(self.known.read_bytes())  # of our own
         new = [item for item in items if item.nodeid not in before]
         after = before | (in_child(lambda: record(new, files)) if new else {})
         if self.known:
@@ -136,7 +136,7 @@ def in_child(work: Any) -> Any:
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
-        return pickle.loads(Path(file.name).read_bytes())  # noqa: S301  # of our own child
+        return pickle.loads(Path(file.name).read_bytes())  # of our own child
 
 
 class TooLongError(BaseException):
@@ -216,7 +216,7 @@ def put_in(path: Path, mutant: Mutant) -> bool:
         return bool(targets)
     namespace = {"__name__": module.__name__, "__file__": str(path)}
     try:
-        exec(code, namespace)  # noqa: S102  # this project's own source
+        exec(code, namespace)  # this project's own source
     except Exception:  # noqa: BLE001  # the module cannot be imported: every test notices
         raise RuntimeError from None
     return put_in_values(module, namespace)

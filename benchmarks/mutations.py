@@ -1,8 +1,8 @@
 """Small faults that are put into source text, one at a time, to see whether a test notices.
 
 Comparisons, arithmetic, numbers, truth values, conditions, `and` and `or`, returned values, removed statements, and the
-order of the first two arguments are changed. Left out is what no behaviour depends on: annotations, decorators, messages
-of errors, formatted text, `__repr__` and `__str__`.
+order of the first two arguments are changed. Left out is what no behaviour depends on: annotations, decorators, texts of
+errors, formatted text, `__repr__` and `__str__`.
 """
 
 from __future__ import annotations
