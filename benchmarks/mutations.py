@@ -1,7 +1,7 @@
 """Small faults that are put into source text, one at a time, to see whether a test notices.
 
 Comparisons, arithmetic, numbers, truth values, conditions, `and` and `or`, returned values, removed statements, and the
-order of the first two arguments are changed. Left out is what no behaviour depends on: annotations, decorators, texts of
+order of the first two arguments are changed. Left out is what no behaviour depends on: annotations, decorators, text of
 errors, formatted text, `__repr__` and `__str__`.
 """
 
@@ -35,6 +35,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
+COMMUTATIVE = ("max", "min", "maximum", "minimum", "fmax", "fmin", "isclose", "zip")
 
 
 class Mutant(NamedTuple):
@@ -117,6 +118,8 @@ def _replacements(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Pass()
         case ast.Continue():
             yield ast.Break()
+        case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)) if name in COMMUTATIVE:
+            return
         case ast.Call(func, [ast.expr() as first, ast.expr() as second, *rest], keywords) if not (
             isinstance(first, ast.Starred) or isinstance(second, ast.Starred) or ast.dump(first) == ast.dump(second)
         ):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tasks.metrics.averages import MAX_GROUPS, Average, contributions_to, parts_by_group
+from tasks.metrics.contributions import Contribution, baseline_column, is_baseline_column, stored_column
 from tasks.metrics.failure_cost import failure_cost, penalised_sums
 from tasks.structures.frames import Float
 
@@ -62,10 +63,11 @@ def test_the_mean() -> None:
 
 
 def test_the_root_of_the_mean() -> None:
-    """The cost of squares is 4: the sums are the same, under a root."""
+    """The cost of squares is 4: the sums are the same, under a root; at a cost of 3 it is 9."""
     metric = average(root=True).metric(0.5, cost=2.0)
     assert metric.value == pytest.approx(math.sqrt(48 / 7))
     assert metric.charged == pytest.approx(math.sqrt(3.6))
+    assert average(root=True).contribution(3.0).sums.tolist() == [3.0, 5.0, 36.0, 27.0, 0.0]
 
 
 def test_a_share_in_percent() -> None:
@@ -132,3 +134,17 @@ def test_a_breakdown_has_at_most_a_hundred_groups(n_groups: int, n_parts: int) -
     assert MAX_GROUPS == 100
     whole = Average("mae", "eV", np.ones(n_groups), np.ones(n_groups))
     assert len(parts_by_group([whole], [str(i) for i in range(n_groups)])) == n_parts
+
+
+def test_columns_of_items_and_of_the_trivial_model() -> None:
+    columns = {"force_abs": array(1.0), baseline_column("force_abs"): array(2.0)}
+    assert stored_column(columns, "force_abs").tolist() == [1.0]
+    assert stored_column(columns, "force_abs_baseline").tolist() == [2.0]
+    assert [is_baseline_column(name) for name in columns] == [False, True]
+    with pytest.raises(ValueError, match=r"^items: column force_sq: is missing: measure it again$"):
+        stored_column(columns, "force_sq")
+
+
+def test_a_contribution_is_a_plain_mean_unless_it_says_otherwise() -> None:
+    contribution = Contribution("mae", array(1.0), array(1.0))
+    assert (contribution.power, contribution.scale, contribution.limit) == (1.0, 1.0, math.inf)

@@ -55,15 +55,16 @@ def test_the_lowest_and_the_highest() -> None:
 def test_indices_of_the_extremes_at_the_reference() -> None:
     reference = array(3.0, 1.0, 2.0, 1.0)
     assert lowest_at_reference(reference, 3).tolist() == [1, 3, 2]
-    assert highest_at_reference(reference, 2).tolist() == [2, 0]
+    assert highest_at_reference(reference, 1).tolist() == [0]
+    assert highest_at_reference(reference, 3).tolist() == [3, 2, 0]
 
 
 def test_a_failed_member_makes_its_group_the_worst() -> None:
     groups = [
+        (array(1.0), array(1.0)),  # has no order
         (array(1.0, 2.0), array(1.0, 2.0)),
         (array(np.nan, 2.0), array(1.0, 2.0)),
         (array(2.0, 1.0), array(1.0, 2.0)),
-        (array(1.0), array(1.0)),  # has no order
     ]
     metric = over_groups(lowest_found, groups, 0.0, 100.0, "%")
     assert metric is not None
@@ -72,7 +73,7 @@ def test_a_failed_member_makes_its_group_the_worst() -> None:
     worst = over_groups(ranking_error, groups, 1.0, 10.0)
     assert worst is not None
     assert (worst.value, worst.charged, worst.unit) == (5.0, pytest.approx(20 / 3), "")
-    assert over_groups(lowest_found, groups[3:], 0.0) is None
+    assert over_groups(lowest_found, groups[:1], 0.0) is None
 
 
 def test_a_group_whose_predictions_have_no_number_counts_as_the_worst() -> None:
