@@ -208,7 +208,7 @@ class LabelledFrames(AsksEachStructure):
 
     name: str = "labelled_frames"
     observe_version: int = 2
-    measure_version: int = 5  # since 5 the shift of the penalised errors of energy is fitted to fixed sets of frames
+    measure_version: int = 6  # since 6 the shift of the penalised errors of energy is fitted without each frame, too
     parameters: type[Parameters] = LabelledFramesParameters
     asks_for = ALL_PROPERTIES
     traits: Traits = Traits(

@@ -68,7 +68,7 @@ class SampleEfficiency(AsksTrainedModels):
 
     name: str = "sample_efficiency"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2  # since 2 the energy shift without a trainer is fitted without each frame, too
     parameters: type[Parameters] = SampleEfficiencyParameters
     traits: Traits = Traits(
         title="sample efficiency",

@@ -84,7 +84,7 @@ class TimeExtrapolation(AsksTrainedModels):
 
     name: str = "time_extrapolation"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2  # since 2 the energy shift without a trainer is fitted without each frame, too
     parameters: type[Parameters] = TimeExtrapolationParameters
     traits: Traits = Traits(
         title="extrapolation in time",

@@ -11,6 +11,8 @@ Each candidate depends on the answers to a set of frames alone (`tasks.metrics.s
 them are answered. The sets are the same for every model. So a model that answers more has each candidate that it would
 have if it failed, and no frame is charged more. Hence no failure improves the error, up to rounding, for any answers.
 If all frames have one composition, the candidate is the number with the least charge, which is found exactly.
+Among the sets are all frames but one (up to `LEAVE_ONE_OUT_WORK`), to which the fit for RMSE is repeated without the
+errors above W until it converges. So an absurd answer at one frame has the RMSE of a failure there.
 """
 
 from __future__ import annotations
@@ -19,12 +21,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tasks.metrics.shift_candidates import fit_within, fits, frame_sets
+from tasks.metrics.shift_candidates import N_DESCENT, N_WITHIN, descent, fits, frame_sets
 from tasks.structures.frames import Float
 
 SAME_COMPOSITION = 1e-12  # shares of an element that differ by less are equal
 N_CENTRES = 8  # of the centres with the lowest costs: their costs are computed again without rounding of large sums
-N_DESCENT = 20  # steps from the best candidate
 N_AT_ONCE = 10**6  # errors in memory
 
 
@@ -55,9 +56,10 @@ def penalised_errors(
         charges = _charges(x, y, some, failure_cost, power, everything)
         if charges.min() < least:
             best, least = some[charges.argmin()], charges.min()
-    for constants in _descent(x, y, best, failure_cost, power) if everything and best is not None else ():
-        if (charge := _charges(x, y, constants, failure_cost, power, everything)[0]) < least:
-            best, least = constants[0], charge
+    if everything and best is not None:
+        lower = descent(x[None], y[None], best[None], failure_cost, power, N_DESCENT)
+        if _charges(x, y, lower, failure_cost, power, everything)[0] < least:
+            best = lower[0]
     if best is None:
         return None
     errors = np.abs(differences - shares @ best)
@@ -81,15 +83,8 @@ def candidates(counts: Float, shares: Float, differences: Float, failure_cost: f
     for rows in frame_sets(counts):
         usable = rows[answered[rows].all(axis=1)]
         if usable.size:
-            yield fits(shares[usable], differences[usable], failure_cost, power)
-
-
-def _descent(x: Float, y: Float, s: Float, failure_cost: float, power: int) -> Iterator[Float]:
-    """(1, k) constants on the way from `s` (k,) to a least charge nearby: these depend on all answers."""
-    constants = s[None]
-    for _ in range(N_DESCENT):
-        constants = fit_within(x[None], y[None], constants, failure_cost, power)
-        yield constants
+            n_steps = N_DESCENT if power == 2 and rows.shape[1] >= len(shares) - 1 else N_WITHIN
+            yield fits(shares[usable], differences[usable], failure_cost, power, n_steps)
 
 
 def _charges(x: Float, y: Float, constants: Float, failure_cost: float, power: int, everything: bool) -> Float:

@@ -17,7 +17,11 @@ N_SETS, FEWEST = 256, 8  # of each size; fewer if they take more than `WORK` pro
 WORK = 1e7
 LARGEST, LARGEST_WORK = 4096, 2e6  # frames of a set, and products: more hardly improve a fit
 FEW = 6  # elements, so few that there are also sets without each pair
+LEAVE_ONE_OUT_WORK = 2e8  # products up to which there is a set without each frame: 1,000 frames of 4 elements
+N_AT_ONCE = 4e6  # shares of elements in memory
 N_ABSOLUTE, N_WITHIN = 8, 3  # steps of the fit of least absolute errors, then of the fits to the frames within W
+N_DESCENT = 50  # of the latter at most, where all frames but one take part
+CONVERGED = 1e-9  # change of each error in W, below which a fit has converged
 SMALLEST = 1e-3  # error in W: smaller ones get no more weight in a fit of least absolute errors
 RIDGE = 1e-12  # of the normal equations, whose diagonal is 1
 
@@ -32,6 +36,10 @@ def frame_sets(counts: Float) -> Iterator[Int]:
     largest = max(8 * k, int(min(LARGEST, LARGEST_WORK / k**2)))
     for rows in _systematic(counts, rng):
         yield rng.permuted(rows, axis=1)[:, :largest] if rows.shape[1] > largest else rows
+    if 1 < n <= largest and (n * (k + 10)) ** 2 <= LEAVE_ONE_OUT_WORK:
+        others = np.arange(n - 1)
+        for left_out in np.array_split(np.arange(n), int(np.ceil(n * n * k / N_AT_ONCE))):
+            yield others + (others >= left_out[:, None])
     containing = [np.flatnonzero(column) for column in counts.T]
     size = min(n, 2 * largest)
     while size > k:
@@ -58,7 +66,7 @@ def _systematic(counts: Float, rng: np.random.Generator) -> Iterator[Int]:
         yield np.array([np.delete(order, slice(i, i + length)) for i in starts])
 
 
-def fits(x: Float, y: Float, failure_cost: float, power: int) -> Float:
+def fits(x: Float, y: Float, failure_cost: float, power: int, n_steps: int = N_WITHIN) -> Float:
     """(2 r, k) constants [eV/atom] for r sets of m frames: of least squares, and least Σ min(|y − x s|, W)^p nearby.
 
     The constant of an element that is in no frame of a set is 0.
@@ -66,16 +74,31 @@ def fits(x: Float, y: Float, failure_cost: float, power: int) -> Float:
     Args:
         x: (r, m, k) shares of the elements.
         y: (r, m) predicted minus reference [eV/atom].
+        n_steps: of the fits to the frames within W.
     """
     squares = s = fit(x, y, np.zeros((len(x), x.shape[2])), np.ones_like(y))
     for _ in range(N_ABSOLUTE):
         s = fit(x, y, s, 1 / errors(x, y, s).clip(SMALLEST * failure_cost))
-    for _ in range(N_WITHIN):
-        s = fit_within(x, y, s, failure_cost, power)
-    return np.concatenate([squares, s])
+    return np.concatenate([squares, descent(x, y, s, failure_cost, power, n_steps)])
 
 
-def fit_within(x: Float, y: Float, s: Float, failure_cost: float, power: int) -> Float:
+def descent(x: Float, y: Float, s: Float, failure_cost: float, power: int, n_steps: int) -> Float:
+    """(r, k) constants on the way from `s` (r, k) to a minimum of Σ min(|y − x s|, W)^p: fits to the frames within W.
+
+    Each set stops by its own answers alone: for power 2 at the minimum, if `n_steps` are enough.
+    """
+    s, moving = s.copy(), np.arange(len(s))
+    for _ in range(n_steps):
+        before = s[moving]
+        s[moving] = after = _fit_within(x[moving], y[moving], before, failure_cost, power)
+        change = errors(x[moving], np.zeros_like(y[moving]), after - before).max(axis=1, initial=0.0)
+        moving = moving[change > CONVERGED * failure_cost]
+        if not moving.size:
+            break
+    return s
+
+
+def _fit_within(x: Float, y: Float, s: Float, failure_cost: float, power: int) -> Float:
     """(r, k) the fit to the frames with an error below W; for power 1 a step towards that of least absolute errors."""
     size = errors(x, y, s)
     weights = 1 / size.clip(SMALLEST * failure_cost) if power == 1 else np.ones_like(y)

@@ -44,21 +44,35 @@ from tests.world.world import World
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "store-5f5a489"
 GUEST_THEN, TRAINING_GUEST_THEN = "56450030b983e49d", "40218916951036ad"
 N_UNITS = 6
+LABELLED_FRAMES_THEN = 5  # the version of its measurement: since then the energy shift is fitted to further sets
+N_LABELLED_FRAMES = 2
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A copy of the fixture, which is also the working directory."""
-    root = tmp_path_factory.mktemp("equal") / "copy"
-    shutil.copytree(FIXTURE, root)
-    (root / "signing.key").chmod(0o600)
+    root = copied(tmp_path_factory.mktemp("equal"))
     with chdir(root):
         yield World(root)
 
 
+def copied(folder: Path) -> Path:
+    """A copy of the fixture in `folder`."""
+    root = folder / "copy"
+    shutil.copytree(FIXTURE, root)
+    (root / "signing.key").chmod(0o600)
+    return root
+
+
 @pytest.fixture
-def equal(monkeypatch: pytest.MonkeyPatch) -> None:
+def equal_guest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAMBENCH_EQUAL_GUESTS", json.dumps([[GUEST_THEN, guest_version()]]))
+
+
+@pytest.fixture
+def equal(equal_guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guest of then is declared equal, and kinds measure as they did then."""
+    monkeypatch.setattr(KINDS["labelled_frames"], "measure_version", LABELLED_FRAMES_THEN)
 
 
 def steps(reporter: Reporter) -> Counter[Step]:
@@ -149,12 +163,22 @@ def test_every_number_is_computed_again_from_the_store(world: World) -> None:
     assert sum(each["n_results"] for each in verified["submissions"]) == N_UNITS
 
 
-@pytest.mark.usefixtures("equal")
-def test_what_is_measured_anew_keeps_its_observation(
-    world: World, quiet: Reporter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(KINDS["labelled_frames"], "measure_version", 99)
-    assert steps(quiet) == {Step.DONE: N_UNITS - 2, Step.MEASURE: 2}
+@pytest.mark.usefixtures("equal_guest")
+def test_what_is_measured_anew_keeps_its_observation(tmp_path: Path, quiet: Reporter) -> None:
+    """No model is asked: the attempts and the observations stay, and each unit of labelled frames has a new result."""
+    assert KINDS["labelled_frames"].measure_version > LABELLED_FRAMES_THEN
+    root = copied(tmp_path)
+    before = content(root)
+    with chdir(root):
+        assert steps(quiet) == {Step.DONE: N_UNITS - N_LABELLED_FRAMES, Step.MEASURE: N_LABELLED_FRAMES}
+        status, _, err = World(root).run_here("evaluate", "--all")
+        assert (status, err) == (0, "")
+        assert steps(quiet) == {Step.DONE: N_UNITS}
+    after = content(root)
+    assert before.items() <= after.items()
+    new = [key for key in after.keys() - before.keys() if key.endswith(".json")]
+    assert len(new) == N_LABELLED_FRAMES
+    assert all(key.startswith("results/") and "/alloys/" in key for key in after.keys() - before.keys())
 
 
 @pytest.mark.parametrize(

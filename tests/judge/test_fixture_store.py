@@ -60,7 +60,7 @@ KINDS_THEN = {
     "physicality",
 }
 # The versions of measurements that went up since, by kind; the judge measures their results again from what is stored.
-# labelled_frames 3, 5: penalised errors of energy have their own shift, where a frame failed or is near its cost.
+# labelled_frames 3, 5, 6: penalised errors of energy have their own shift, where a frame failed or is near its cost.
 # equation_of_state 3: energies that are flat, or flat up to rounding, are NOT_CONVERGED; 4: the shape, which is not
 # in the fixture, is of the steps of the energy.
 # nve 4: dynamics without forces are NO_FORCES.
@@ -199,7 +199,7 @@ def test_what_is_measured_again_needs_no_model(
     world: World, settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = {
-        "labelled_frames": 5,
+        "labelled_frames": 6,
         "energy_differences": 4,
         "energy_profiles": 3,
         "equation_of_state": 4,

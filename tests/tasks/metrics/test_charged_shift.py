@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tasks.metrics.charged_shift import candidates, clipped_sum, penalised_errors
 from tasks.structures.composition import composition_energy
@@ -210,3 +212,50 @@ def test_an_element_that_few_frames_have_is_fitted_beside_outliers(n_elements: i
     with_rare = Answers(counts, case.difference + 500.0 * rare[:, 0], case.failure_cost, case.outliers)
     n_clipped = with_rare.cost(2) / case.failure_cost**2
     assert n_clipped < 20 + 2000 * 0.01**2 * 1.5
+
+
+Differences = st.one_of(
+    st.floats(-3, 3), st.floats(-1e4, 1e4), st.sampled_from([0.0, 1.0, -1.0, 0.9999999, 8000.0]), st.floats(-1e-9, 1e-9)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_for_any_answers_raising_is_never_better(data: st.DataObject) -> None:
+    """Any compositions, any answers in failure costs, any frames at which the model raises instead."""
+    n_elements, n = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 12))
+    composition = st.lists(st.integers(0, 4), min_size=n_elements, max_size=n_elements)
+    counts = np.array(data.draw(st.lists(composition, min_size=n, max_size=n)))
+    counts[~counts.any(axis=1), 0] = 1
+    per_atom = np.array(data.draw(st.lists(Differences, min_size=n, max_size=n)))
+    raised = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+    case = Answers(counts.astype(np.float64), per_atom * counts.sum(axis=1), 1.0, raised)
+    for power in (2, 1):
+        honest = case.cost(power)
+        assert honest <= case.cost(power, raised) * (1 + 1e-9)
+        assert all(honest <= case.cost(power, raised[i : i + 1]) * (1 + 1e-9) for i in range(len(raised)))
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.integers(0, 2**32 - 1),
+    st.floats(0.001, 0.2),
+    st.sampled_from([8000.0, -8000.0, 1e6]),
+    st.floats(0.05, 5.0),
+)
+def test_one_absurd_energy_in_300_frames_is_worth_a_failure(
+    n_elements: int, seed: int, noise: float, absurd: float, cost: float
+) -> None:
+    """The penalised RMSE: with a constant, and with one for each element."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 9, (300, n_elements)).astype(np.float64)
+    counts[~counts.any(axis=1), rng.integers(n_elements)] = 1.0
+    n_atoms = counts.sum(axis=1)
+    difference = counts @ rng.normal(0, 10, n_elements) + n_atoms * rng.normal(0, noise * cost, 300)
+    frame = rng.integers(300, size=1)
+    difference[frame] = absurd * cost * n_atoms[frame]
+    case = Answers(counts, difference, cost, frame)
+    answered, raised = (np.sqrt(each / 300) for each in (case.cost(2), case.cost(2, frame)))
+    assert answered == pytest.approx(raised, rel=1e-9)
+    assert answered < cost * np.sqrt((1 + 300 * 2 * noise**2) / 300)
