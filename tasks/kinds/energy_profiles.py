@@ -55,7 +55,7 @@ from tasks.datasets.card import Positive, Scan
 from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
-from tasks.kinds.equal_profiles import smallest, table_of, trivial_tables
+from tasks.kinds.equal_profiles import constants_off, smallest, table_of, trivial_tables
 from tasks.kinds.scan_forms import FORMS
 from tasks.metrics.averages import contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
@@ -161,8 +161,8 @@ class EnergyProfiles(AsksEachStructure):
             if not average.root:
                 parts += parts_by_group([average], groups)
         if parameters.quantity == "energy":
-            off, *others = (off_by_more(table["barrier_error"], parameters.tolerance) for table in (columns, *tables))
-            trivial_off = smallest(others)
+            off = off_by_more(columns["barrier_error"], parameters.tolerance)
+            trivial_off = smallest(constants_off(tables[0]["barrier_reference"], parameters.tolerance))
             metrics[OFF] = barriers_off(off, trivial_off, stated.get(OFF))
             columns["barrier_off"], columns[baseline_column("barrier_off")] = off, trivial_off
         if parameters.soft_thresholds is not None:

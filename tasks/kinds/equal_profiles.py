@@ -16,9 +16,9 @@ from tasks.metrics.constant_baseline import FEWEST_REFERENCES, ROUNDING
 from tasks.structures.frames import Float
 
 N_HUMPS, PHASES = (1, 2, 3), (0.0, 0.5)
-# In steps of 15 %; a dip is a hump whose height is negative.
-HEIGHTS = np.geomspace(0.005, 1.5, 42)  # eV
-FAULT_HEIGHTS = np.geomspace(20.0, 3000.0, 20)  # mJ/m², in steps of 30 %
+# In steps of a third. A dip is a hump whose height is negative.
+HEIGHTS = np.geomspace(0.005, 1.5, 21)  # eV
+FAULT_HEIGHTS = np.geomspace(20.0, 3000.0, 19)  # mJ/m²
 
 Table = Mapping[str, Float]
 
@@ -49,6 +49,17 @@ def trivial_tables(quantity: str, scans: Sequence[Scan], references: Sequence[Fl
     return [
         table_of([evaluate(*row) for row in zip(scans, energies, references, strict=True)]) for energies in profiles
     ]
+
+
+def constants_off(barriers: Float, tolerance: float) -> list[Float]:
+    """(k,) each: 1 where a barrier is off by more than the tolerance, for no barrier, then for one barrier for all.
+
+    As many barriers as possible are within the tolerance of a constant if one of them is at the end of that range.
+    """
+    constants = [0.0]
+    if len(barriers) >= FEWEST_REFERENCES:
+        constants += (barriers + (1.0 - ROUNDING) * tolerance).tolist()
+    return [(np.abs(barriers - constant) > tolerance).astype(np.float64) for constant in constants]
 
 
 def smallest(errors: Sequence[Float]) -> Float:

@@ -31,7 +31,7 @@ def relative(quantity: str, heights: Any, predicted: Float, **fields: Any) -> di
     ("quantity", "fields"), [("energy", {}), ("stacking_fault", {"area": 10.0, "unit": 10.0 / MJ})]
 )
 def test_equal_humps_are_no_better_than_the_baseline(quantity: str, fields: dict[str, Any]) -> None:
-    """Up to the steps of the heights, of which the middle of one is off by 8 % (15 % of faults)."""
+    """Up to the steps of the heights, of which the middle of one is off by 15 %."""
     unit, heights = fields.get("unit", 1.0), HEIGHTS[quantity]
     for height in np.linspace(0.5 * heights[0], heights[-1], 9):
         errors = relative(quantity, heights, height * unit * HUMP, **fields)
