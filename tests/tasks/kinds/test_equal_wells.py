@@ -7,7 +7,8 @@ import pytest
 
 from tasks.kinds.diatomics import ERRORS
 from tasks.kinds.equal_wells import WELLS, EqualWell
-from tests.tasks.kinds.test_diatomics import GRID, PAIRS, dataset_of, measured, observed, reference_of
+from tests.tasks.kinds.test_diatomics import GRID, PAIRS, dataset_of, measured, reference_of
+from tests.tasks.made_up import observed
 
 # Elements, depth [eV], width [1/Å] and bond length [Å] of Morse curves.
 MORE = {
