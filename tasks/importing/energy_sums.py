@@ -81,6 +81,7 @@ class Sums:
         area: float | None = None,
         weight: float | None = None,
         alternatives: Mapping[str, Sequence[str]] | None = None,
+        unbalanced: bool = False,
     ) -> None:
         """Adds an item.
 
@@ -88,6 +89,7 @@ class Sums:
             terms: coefficients by name of structure.
             reference: in the unit of the sums.
             alternatives: by a structure of the terms, others of which the lowest takes part.
+            unbalanced: whether atoms or charges appear or vanish on purpose.
         """
         index = {name: i for i, name in enumerate(self.structures)}
         others = alternatives or {}
@@ -104,6 +106,7 @@ class Sums:
             cluster=cluster or id,
             quantity=quantity,
             area=area,
+            unbalanced=unbalanced,
             weight=weight,
             terms=summands,
             reference={LEVEL: reference * size},
