@@ -88,13 +88,9 @@ def checked_set(dataset: Dataset, where: object) -> Dataset:
 
 def set_faults(dataset: Dataset) -> list[str]:
     """A line for each sort of fault: its first item or structure, the number of all, and the remedy."""
-    sums = [(row.id, balance_of(row, dataset.frames)) for row in dataset.table.differences if not row.unbalanced]
-    lost = [
-        f"({id}): terms: the sum has {balance.words}, not 0"
-        for id, balance in sums
-        if balance.atoms and not balance.is_of_protons
-    ]
-    lines = [f"differences {lost[0]}{_more(len(lost), 'sums')}: {UNBALANCED}"] if lost else []
+    sums = [(row.id, imbalance(row, dataset.frames)) for row in dataset.table.differences if not row.unbalanced]
+    lost = [f"({id}): terms: the sum has {words}, not 0" for id, words in sums if words is not None]
+    lines = [f"differences {lost[0]}: {UNBALANCED}{_more(len(lost), 'sums')}"] if lost else []
     lines += [*list(_wrong_alternatives(dataset))[:1], *list(_changed_profiles(dataset))[:1]]
     state = impossible_multiplicity(dataset.frames, dataset.table.id)
     lines += [state] if state else []
@@ -114,14 +110,7 @@ def doubtful_sets(dataset: Dataset) -> list[str]:
     if silent and not dataset.table.pairs:  # whose curves are of no one state
         lines.append(guessed_multiplicities([ids[i] for i in silent]))
     sums = [(row.id, balance_of(row, frames)) for row in dataset.table.differences if not row.unbalanced]
-    protons = [(id, balance) for id, balance in sums if balance.is_of_protons]
     charged = [(id, balance) for id, balance in sums if balance.charge and not balance.atoms]
-    if protons:
-        id, balance = protons[0]
-        lines.append(
-            f"differences ({id}): terms: the sum has {balance.words} and {balance.charge:+g} e"
-            f"{_more(len(protons), 'sums')}: right for bare protons, whose energy is 0; else correct atoms or charges"
-        )
     if charged:
         id, balance = charged[0]
         lines.append(
@@ -162,6 +151,15 @@ def _other_than_first(frames: Frames, structures: Sequence[int]) -> int | None:
         if not np.array_equal(atoms, others) or frames.charge[index] != frames.charge[first]:
             return index
     return None
+
+
+def without_protons(sums: Sequence[tuple[str, Balance]]) -> str:
+    """A line about sums, by name, that were taken to lack bare protons."""
+    id, balance = sums[0]
+    return (
+        f"differences ({id}): terms: the sum has {balance.words} and {balance.charge:+g} e"
+        f"{_more(len(sums), 'sums')}: right for bare protons, whose energy is 0; else correct atoms or charges"
+    )
 
 
 def guessed_multiplicities(names: Sequence[str], known: Sequence[tuple[str, int]] = ()) -> str:

@@ -83,7 +83,9 @@ def test_oxygen_that_becomes_one_atom_is_refused_by_each_importer(tmp_path: Path
         import_din(din(tmp_path / "din", "1\nO\n-1\nO2\n0\n118\n", O2, ATOM), CARD)
     with pytest.raises(DatasetError, match=rf"reactions\.json: differences \(split\): {UNBALANCED}"):
         import_reactions(reactions(tmp_path / "table", [row], O2, ATOM), CARD)
-    with pytest.raises(DatasetError, match=r"BH28_1\): terms: the sum has -1 O atoms, not 0 \(12 such sums in all\)"):
+    with pytest.raises(
+        DatasetError, match=r"BH28_1\): terms: the sum has -1 O atoms, not 0: .* \(12 such sums in all\)"
+    ):
         import_benchmark("GSCDB138_barriers", gscdb(tmp_path / "peg", "1,O,-1,O2", O2, ATOM))
     meant = import_reactions(reactions(tmp_path / "meant", [row | {"unbalanced": True}], O2, ATOM), CARD)
     assert not summarise(meant).impossible
@@ -93,7 +95,7 @@ def test_oxygen_that_becomes_one_atom_is_refused_by_each_importer(tmp_path: Path
 def test_total_energies_of_atoms_are_meant(tmp_path: Path) -> None:
     """AE11 and AE18 of GSCDB have sums of one atom each; in any other set such a sum is refused."""
     with pytest.raises(
-        DatasetError, match=r"\(AL2X6_1\): terms: the sum has \+1 O atoms, not 0 \(42 such sums in all\)"
+        DatasetError, match=r"\(AL2X6_1\): terms: the sum has \+1 O atoms, not 0: .* \(42 such sums in all\)"
     ):
         import_benchmark("GSCDB138_thermochemistry", gscdb(tmp_path, "1,O", ATOM, benchmark="GSCDB138_thermochemistry"))
 
