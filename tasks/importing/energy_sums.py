@@ -1,4 +1,8 @@
-"""Structures, and sums of their energies with a reference, as importers collect them: most benchmarks are these."""
+"""Structures, and sums of their energies with a reference, as importers collect them: most benchmarks are these.
+
+Their files cannot state what is meant: sums that lack bare protons, and molecules without 2S+1, are taken as such and
+shown as doubts.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from ase.data import ground_state_magnetic_moments
 
 from tasks.datasets.card import Card, DatasetError, Difference, Summand, Table
 from tasks.datasets.dataset import Dataset
-from tasks.importing.checks.set_faults import checked_set, guessed_multiplicities
+from tasks.importing.checks.set_faults import balance_of, checked_set, guessed_multiplicities, without_protons
 from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.reading.stated_states import stated_state
 from tasks.model.states import lowest_spin
@@ -81,6 +85,7 @@ class Sums:
         area: float | None = None,
         weight: float | None = None,
         alternatives: Mapping[str, Sequence[str]] | None = None,
+        unbalanced: bool = False,
     ) -> None:
         """Adds an item.
 
@@ -88,6 +93,7 @@ class Sums:
             terms: coefficients by name of structure.
             reference: in the unit of the sums.
             alternatives: by a structure of the terms, others of which the lowest takes part.
+            unbalanced: whether atoms or charges appear or vanish on purpose.
         """
         index = {name: i for i, name in enumerate(self.structures)}
         others = alternatives or {}
@@ -104,6 +110,7 @@ class Sums:
             cluster=cluster or id,
             quantity=quantity,
             area=area,
+            unbalanced=unbalanced,
             weight=weight,
             terms=summands,
             reference={LEVEL: reference * size},
@@ -131,12 +138,15 @@ class Sums:
         if not self.rows:
             raise DatasetError(f"{card.name}: has no items")
         level = str(card.default_label_set)
-        rows = tuple(row.model_copy(update={"reference": {level: row.reference[LEVEL]}}) for row in self.rows)
         frames = Frames.from_atoms(list(self.structures.values()))
+        sums = [(row.id, balance_of(row, frames)) for row in self.rows if not row.unbalanced]
+        protons = {id: balance for id, balance in sums if balance.is_of_protons}
+        rows = tuple(_at_level(row, level, row.unbalanced or row.id in protons) for row in self.rows)
         names = tuple(self.structures)
         table = Table(id=names, group=tuple(self.groups[name] for name in names), cluster=names, differences=rows)
         labels = {} if self.labels is None else {level: self.labels}
         doubts = (self._guesses(),) if self.guessed else ()
+        doubts += (without_protons(list(protons.items())),) if protons else ()
         dataset = Dataset(with_periodicity(card, frames), frames, table, labels, doubts=doubts)
         return checked_set(dataset, card.name if where is None else where)
 
@@ -145,6 +155,10 @@ class Sums:
         known = [(name, spin) for name in self.guessed if (spin := ground_state(self.structures[name]))]
         higher = [(name, spin) for name, spin in known if spin != self.structures[name].info["spin"]]
         return guessed_multiplicities(self.guessed, higher)
+
+
+def _at_level(row: Difference, level: str, unbalanced: bool) -> Difference:
+    return row.model_copy(update={"reference": {level: row.reference[LEVEL]}, "unbalanced": unbalanced})
 
 
 def ground_state(molecule: Atoms) -> int:

@@ -13,8 +13,7 @@ no area, else per area (eV/Å², meV/Å², J/m², mJ/m²). The reference is `ref
 `references`, by label set of the card; or `reference_kcal_per_mol`, with any unit. All are kept in eV or eV/Å².
 The sum is divided by `area_angstrom2`: twice the cross-section if a cell has two surfaces. `quantity` distinguishes
 barriers from reaction energies. Reactions of one `cluster` are correlated; without one each stands for itself. A sum in
-which atoms appear or vanish is refused, unless it is `unbalanced` on purpose. A sum may lack bare protons, which have
-no energy to add: as many H atoms as the charge changes by.
+which atoms appear or vanish is refused, unless it is `unbalanced` on purpose (a bare proton has no energy to add).
 A term may name `alternatives`, other structures of the same atoms: the one that the model finds lowest takes part. A
 reaction may state the `weight` of its error, for the metric `wtmad`, and the `uncertainty` of its reference, in the
 reference's unit.

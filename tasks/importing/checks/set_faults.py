@@ -1,6 +1,7 @@
 """What no data set can have, whatever its importer: sums that lose atoms, impossible states, barriers below an end.
 
-`checked_set` is where an importer makes a data set of sums or paths, and `summarise` asks the same of every data set.
+`summarise` asks for them of every data set, so that no importer can pass them over. Importers of tables that a person
+writes, and of sums, refuse them at once, by `checked_set`.
 """
 
 from __future__ import annotations
@@ -87,14 +88,10 @@ def checked_set(dataset: Dataset, where: object) -> Dataset:
 
 def set_faults(dataset: Dataset) -> list[str]:
     """A line for each sort of fault: its first item or structure, the number of all, and the remedy."""
-    sums = [(row.id, balance_of(row, dataset.frames)) for row in dataset.table.differences if not row.unbalanced]
-    lost = [
-        f"({id}): terms: the sum has {balance.words}, not 0"
-        for id, balance in sums
-        if balance.atoms and not balance.is_of_protons
-    ]
-    lines = [f"differences {lost[0]}{_more(len(lost), 'sums')}: {UNBALANCED}"] if lost else []
-    lines += list(_wrong_alternatives(dataset))[:1]
+    sums = [(row.id, imbalance(row, dataset.frames)) for row in dataset.table.differences if not row.unbalanced]
+    lost = [f"({id}): terms: the sum has {words}, not 0" for id, words in sums if words is not None]
+    lines = [f"differences {lost[0]}: {UNBALANCED}{_more(len(lost), 'sums')}"] if lost else []
+    lines += [*list(_wrong_alternatives(dataset))[:1], *list(_changed_profiles(dataset))[:1]]
     state = impossible_multiplicity(dataset.frames, dataset.table.id)
     lines += [state] if state else []
     if SUPERCELL in dataset.conditions and dataset.frames.initial_magmoms is not None:
@@ -113,14 +110,7 @@ def doubtful_sets(dataset: Dataset) -> list[str]:
     if silent and not dataset.table.pairs:  # whose curves are of no one state
         lines.append(guessed_multiplicities([ids[i] for i in silent]))
     sums = [(row.id, balance_of(row, frames)) for row in dataset.table.differences if not row.unbalanced]
-    protons = [(id, balance) for id, balance in sums if balance.is_of_protons]
     charged = [(id, balance) for id, balance in sums if balance.charge and not balance.atoms]
-    if protons:
-        id, balance = protons[0]
-        lines.append(
-            f"differences ({id}): terms: the sum has {balance.words} and {balance.charge:+g} e"
-            f"{_more(len(protons), 'sums')}: right for bare protons, whose energy is 0; else correct atoms or charges"
-        )
     if charged:
         id, balance = charged[0]
         lines.append(
@@ -132,14 +122,44 @@ def doubtful_sets(dataset: Dataset) -> list[str]:
 
 def _wrong_alternatives(dataset: Dataset) -> Iterator[str]:
     """Lines about structures of which the lowest takes part, and which are not of the same atoms and charge."""
-    frames = dataset.frames
     for row in dataset.table.differences:
         for term in row.terms:
-            others = (term.structure, *term.alternatives)
-            atoms = [np.sort(frames.between(i, i + 1).numbers) for i in others] if term.alternatives else []
-            same = all(np.array_equal(atoms[0], each) for each in atoms[1:])
-            if not same or len(set(frames.charge[list(others)].tolist())) > 1:
+            if _other_than_first(dataset.frames, (term.structure, *term.alternatives)) is not None:
                 yield f"differences ({row.id}): terms: alternatives: must have the atoms and charge of their structure"
+
+
+def _changed_profiles(dataset: Dataset) -> Iterator[str]:
+    """Lines about profiles and paths along which atoms or the charge change."""
+    items = [("scans", each.id, each.structures) for each in dataset.table.scans]
+    path_of = dataset.conditions.get("path", np.zeros(0))
+    for row in dataset.table.paths:
+        items += [("paths", row.id, tuple(np.flatnonzero(path_of == row.path).tolist()))]
+    for sort, id, structures in items:
+        other = _other_than_first(dataset.frames, structures)
+        if other is not None:
+            yield (
+                f"{sort} ({id}): {dataset.table.id[other]}: has other atoms or another charge than "
+                f"{dataset.table.id[structures[0]]}: give all of them one composition and charge"
+            )
+
+
+def _other_than_first(frames: Frames, structures: Sequence[int]) -> int | None:
+    """The first of `structures` with other atoms than the first, in any order, or another charge; None without one."""
+    for index in structures[1:]:
+        first = structures[0]
+        atoms, others = (np.sort(frames.numbers[frames.atom_slice(i)]) for i in (first, index))
+        if not np.array_equal(atoms, others) or frames.charge[index] != frames.charge[first]:
+            return index
+    return None
+
+
+def without_protons(sums: Sequence[tuple[str, Balance]]) -> str:
+    """A line about sums, by name, that were taken to lack bare protons."""
+    id, balance = sums[0]
+    return (
+        f"differences ({id}): terms: the sum has {balance.words} and {balance.charge:+g} e"
+        f"{_more(len(sums), 'sums')}: right for bare protons, whose energy is 0; else correct atoms or charges"
+    )
 
 
 def guessed_multiplicities(names: Sequence[str], known: Sequence[tuple[str, int]] = ()) -> str:

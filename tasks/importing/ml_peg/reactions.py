@@ -36,6 +36,10 @@ MOLPRO_ENERGY = re.compile(r"CCSD\(T\)-F12/cc-pVDZ-F12 energy.*?(-?\d+\.\d+)\s*$
 MOLPRO_ATOM = re.compile(r"^\s*\d+\s+([A-Z][A-Z]?)\s+\d+\.\d+\s+(-?\d+\.\d+)\s+(-?\d+\.\d+)\s+(-?\d+\.\d+)\s*$")
 
 
+# Sets of GSCDB138 with the total energies of atoms, which are sums of one term.
+TOTAL_ENERGIES = ("AE11", "AE18")
+
+
 def gscdb(folder: Path, sets: Sequence[str]) -> Sums:
     """The named sets of GSCDB138, each a quantity: `Info/DatasetEval.xlsx` and `xyz_files/NAME.xyz`.
 
@@ -60,7 +64,8 @@ def gscdb(folder: Path, sets: Sequence[str]) -> Sums:
                 sums.structure(species, atoms, charge, spin)
             terms[species] = terms.get(species, 0.0) + number_in(coefficient, f"{path}: {id}")
         reference = kcal(float(cell(row, "Reference", path)), "hartree")
-        sums.add(id, terms, reference, group=name, cluster=name + id, quantity=name if len(sets) > 1 else "")
+        quantity, alone = name if len(sets) > 1 else "", name in TOTAL_ENERGIES
+        sums.add(id, terms, reference, group=name, cluster=name + id, quantity=quantity, unbalanced=alone)
     if missing := wanted - {row.group for row in sums.rows}:
         raise DatasetError(f"{path}: Dataset: has no {sorted(missing)[0]}")
     return sums

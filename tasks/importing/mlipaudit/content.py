@@ -16,7 +16,6 @@ from pydantic import Field
 from tasks.datasets.card import Card, CardPart, LabelSet, Positive, Table
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.geometries import Geometries
-from tasks.importing.checks.set_faults import checked_set
 from tasks.structures.frames import Frames
 
 RunMode = Literal["standard", "fast", "dev", "2025"]
@@ -102,7 +101,7 @@ class BenchmarkContent:
         if self.starts_are_references:
             geometries[stated.label_set] = Geometries(frames.positions, frames.cell)
         card = stated.card(name, periodic=bool(frames.periodic.all()))
-        return checked_set(Dataset(card, frames, table, {}, dict(self.conditions), geometries), name)
+        return Dataset(card, frames, table, {}, dict(self.conditions), geometries)
 
 
 def label_set_of(card: str) -> str:

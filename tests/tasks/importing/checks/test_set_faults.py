@@ -15,13 +15,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.cli.maintainer.import_report import print_summary
-from tasks.datasets.card import Card, DatasetError, Difference, LabelSet, Summand, Table
+from tasks.datasets.card import (
+    Card,
+    DatasetError,
+    Difference,
+    LabelSet,
+    MinimumEnergyPath,
+    PathReference,
+    Scan,
+    Summand,
+    Table,
+)
 from tasks.datasets.dataset import Dataset
-from tasks.importing.checks.set_faults import balance_of, doubtful_sets, imbalance
+from tasks.importing.checks.set_faults import balance_of, doubtful_sets, imbalance, set_faults
 from tasks.importing.din import import_din
 from tasks.importing.energy_sums import Sums
 from tasks.importing.import_summary import summarise
-from tasks.importing.ml_peg.import_layout import import_benchmark
+from tasks.importing.ml_peg.import_layout import import_benchmark, stated_benchmarks
 from tasks.importing.reaction_paths import import_reaction_paths
 from tasks.importing.reactions import import_reactions
 from tasks.structures.frames import Frames
@@ -54,10 +64,8 @@ def reactions(folder: Path, rows: list[dict[str, Any]], *structures: Atoms) -> P
     return folder
 
 
-def gscdb(folder: Path, stoichiometry: str, *structures: Atoms) -> Path:
-    head = ["Dataset", "Reaction", "Stoichiometry", "Reference"]
-    sets = ["BH28", "BH46", "BH876", "BHDIV7", "BHPERI11", "BHROT27"]
-    sets += ["CRBH14", "DBH22", "INV23", "ORBH35", "PX9", "WCPT26"]
+def gscdb(folder: Path, stoichiometry: str, *structures: Atoms, benchmark: str = "GSCDB138_barriers") -> Path:
+    head, sets = ["Dataset", "Reaction", "Stoichiometry", "Reference"], stated_benchmarks()[benchmark].sets
     workbook(folder / "Info" / "DatasetEval.xlsx", "Sheet1", [head, *([s, f"{s}_1", stoichiometry, 0.2] for s in sets)])
     (folder / "xyz_files").mkdir()
     for atoms in structures:
@@ -75,11 +83,21 @@ def test_oxygen_that_becomes_one_atom_is_refused_by_each_importer(tmp_path: Path
         import_din(din(tmp_path / "din", "1\nO\n-1\nO2\n0\n118\n", O2, ATOM), CARD)
     with pytest.raises(DatasetError, match=rf"reactions\.json: differences \(split\): {UNBALANCED}"):
         import_reactions(reactions(tmp_path / "table", [row], O2, ATOM), CARD)
-    with pytest.raises(DatasetError, match=r"BH28_1\): terms: the sum has -1 O atoms, not 0 \(12 such sums in all\)"):
+    with pytest.raises(
+        DatasetError, match=r"BH28_1\): terms: the sum has -1 O atoms, not 0: .* \(12 such sums in all\)"
+    ):
         import_benchmark("GSCDB138_barriers", gscdb(tmp_path / "peg", "1,O,-1,O2", O2, ATOM))
     meant = import_reactions(reactions(tmp_path / "meant", [row | {"unbalanced": True}], O2, ATOM), CARD)
     assert not summarise(meant).impossible
     assert not doubtful_sets(meant)
+
+
+def test_total_energies_of_atoms_are_meant(tmp_path: Path) -> None:
+    """AE11 and AE18 of GSCDB have sums of one atom each; in any other set such a sum is refused."""
+    with pytest.raises(
+        DatasetError, match=r"\(AL2X6_1\): terms: the sum has \+1 O atoms, not 0: .* \(42 such sums in all\)"
+    ):
+        import_benchmark("GSCDB138_thermochemistry", gscdb(tmp_path, "1,O", ATOM, benchmark="GSCDB138_thermochemistry"))
 
 
 def test_a_state_that_electrons_cannot_have_is_refused_by_each_importer(tmp_path: Path) -> None:
@@ -127,6 +145,24 @@ def test_a_molecule_of_any_set_without_2s_plus_1_is_shown() -> None:
     dataset = Dataset(card, frames, Table(id=names, group=("",) * 3, cluster=names), {})
     (line,) = [line for line in summarise(dataset).doubtful if "2S+1" in line]
     assert line.startswith("water: multiplicity: 2S+1 of this molecule (and of 1 more) is not stated")
+
+
+def test_profiles_and_paths_keep_their_atoms_and_charge() -> None:
+    water, ion, other = named("H2O", "a"), named("H2O", "b", charge=2), named("H2", "c")
+    for atoms in (water, ion, other):
+        atoms.info |= {"spin": 1}
+    names = ("a", "b", "c")
+    scans = [Scan(id=f"a{k}", structures=(0, k), x=(0, 1), reference={"CC": (0.0, 1.0)}) for k in (1, 2)]
+    paths = [MinimumEnergyPath(id="p", path=0, reference={"CC": PathReference(barrier=1.0)})]
+    columns = {"id": names, "group": ("",) * 3, "cluster": names}
+    frames = Frames.from_atoms([water, ion, other])
+    line = "has other atoms or another charge than a: give all of them one composition and charge"
+    for scan, name in zip(scans, "bc", strict=True):
+        dataset = Dataset(CARD, frames, Table(**columns, scans=(scan,)), {})
+        assert summarise(dataset).impossible == (f"scans ({scan.id}): {name}: {line}",)
+    conditions = {"path": np.zeros(3, np.int64), "role": np.array([0, 1, 2])}
+    dataset = Dataset(CARD, frames, Table(**columns, paths=tuple(paths)), {}, conditions)
+    assert f"paths (p): b: {line}" in set_faults(dataset)
 
 
 def test_charges_that_change_and_bare_protons_are_shown() -> None:
