@@ -41,11 +41,25 @@ def test_the_root_of_a_mean_square() -> None:
 
 
 def test_two_groups() -> None:
-    """R = 3 / 4 is by 0.25 larger than that of the first; the second has no trivial error. A block of four is missing."""
+    """R = 3 / 4, by 0.25 above that of the first; the second has no trivial error. Of four blocks one is missing."""
     found = error(column(), "Cu", "O")
     assert (found.value, found.n_items, found.n_failed) == (0.375, 5, 3)
     assert found.deviation == pytest.approx(math.sqrt((0.5 - 0.5 * 0.3 + 0.0625 * 10 + 0.25) * 4 / 3) / 4)
     assert found.influences == ()
+
+
+def test_trivial_errors_below_1_are_errors() -> None:
+    """R = 0.3 / 0.75: of 0.25 and of 0.5 the errors are 0.1 and 0.2, both at R."""
+    groups = tuple(replace(group, trivial=trivial) for group, trivial in zip(GROUPS, (0.25, 0.5), strict=True))
+    found = error(column(ReferenceSums(groups), replace(MODEL, errors=(0.1, 0.2))), "Cu", "O")
+    assert found.value == pytest.approx(0.4)
+    assert found.deviation == pytest.approx(math.sqrt(0.75 * 4 / 3) / 0.75)
+    (only,) = (replace(group, trivial=0.5, trivial_squares=1.0) for group in GROUPS[1:])
+    found = error(column(ReferenceSums((GROUPS[0], only)), replace(MODEL, errors=(2.0, 0.125))), "Cu", "O")
+    ratio = 2.125 / 4.5
+    first, second = 0.5 - ratio, 0.25 - ratio
+    residual = 0.75 + 2 * first * 0.3 + first**2 * 10 + second**2
+    assert found.deviation == pytest.approx(math.sqrt(residual * 4 / 3) / 4.5)
 
 
 def test_without_more_said_errors_are_ratios() -> None:
@@ -95,10 +109,10 @@ def test_influences_of_thirty_blocks_or_of_each_cluster(n_blocks: int, n: int) -
 
 
 def test_the_deviation_of_a_difference() -> None:
-    """Of two models by block √(2 (0.1² + 0.2²)); of other references, or without blocks, as if independent."""
-    one = ColumnError(0.5, 0.3, reference=0, influences=(0.1, -0.1))
-    other = ColumnError(0.4, 0.4, reference=0, influences=(0.0, 0.1))
-    assert difference_deviation(one, other) == pytest.approx(math.sqrt(0.1))
+    """Of two models by block √(3/2 (0.1² + 0.2²)); of other references, or without blocks, as if independent."""
+    one = ColumnError(0.5, 0.3, reference=0, influences=(0.1, -0.1, 0.2))
+    other = ColumnError(0.4, 0.4, reference=0, influences=(0.0, 0.1, 0.2))
+    assert difference_deviation(one, other) == pytest.approx(math.sqrt(0.05 * 3 / 2))
     for apart in (replace(other, reference=1), replace(other, influences=())):
         assert difference_deviation(one, apart) == pytest.approx(0.5)
         assert difference_deviation(apart, one) == pytest.approx(0.5)
