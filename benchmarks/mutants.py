@@ -84,8 +84,8 @@ def equivalent_mutants() -> dict[tuple[str, str, str], str]:
 class Runner:
     """A plugin of pytest that runs mutants in place of the session's tests."""
 
-    def __init__(self, paths: Iterable[Path], every: int, known: Path | None) -> None:
-        self.paths, self.every, self.known, self.fates = sorted(paths), every, known, list[Fate]()
+    def __init__(self, paths: Iterable[Path], some: slice, known: Path | None) -> None:
+        self.paths, self.some, self.known, self.fates = sorted(paths), some, known, list[Fate]()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Records the lines, then runs each mutant."""
@@ -97,7 +97,7 @@ class Runner:
         by_time = sorted(covering, key=lambda name: covering[name].seconds)
         for path in self.paths:
             begin, name = time.monotonic(), str(path.relative_to(ROOT))
-            for mutant in list(mutants(path.read_text(encoding="utf-8")))[:: self.every]:
+            for mutant in list(mutants(path.read_text(encoding="utf-8")))[self.some]:
                 touched = {(str(path), line) for line in range(mutant.line, mutant.last_line + 1)}
                 tests, seconds = [], 0.0
                 for test in by_time:
@@ -290,6 +290,7 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", default=TARGETS, help="files or folders to put faults into")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="files or folders of tests")
     parser.add_argument("--every", type=int, default=1, help="one mutant in so many")
+    parser.add_argument("--first", type=int, default=0, help="which of each so many, from 0")
     parser.add_argument("--lines", type=Path, help="file that keeps which lines a test covers, for the next call")
     arguments = parser.parse_args()
     if not os.environ.get("OPENBLAS_NUM_THREADS"):  # threads of a library do not survive a fork
@@ -298,7 +299,7 @@ def main() -> int:
         "mutants", database=None, derandomize=True, deadline=None, phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    runner = Runner(python_files(arguments.paths), arguments.every, arguments.lines)
+    runner = Runner(python_files(arguments.paths), slice(arguments.first, None, arguments.every), arguments.lines)
     options = ["-s", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
     pytest.main([*options, *arguments.tests], plugins=[runner])
     report(runner.fates)

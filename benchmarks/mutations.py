@@ -35,7 +35,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
-COMMUTATIVE = ("max", "min", "maximum", "minimum", "fmax", "fmin", "isclose", "zip")
+COMMUTATIVE = ("max", "min", "maximum", "minimum", "fmax", "fmin", "isclose", "clip", "zip")
 
 
 class Mutant(NamedTuple):
@@ -151,6 +151,8 @@ def _left_out(tree: ast.Module) -> set[int]:
                 roots.append(node)
             case ast.If(test=ast.Name("TYPE_CHECKING")):
                 roots.append(node)
+            case ast.Call(func=ast.Name("zip"), keywords=keywords):
+                roots += keywords
             case ast.Call(func=ast.Name("cast" | "TypeVar" | "isinstance")):
                 roots.append(node)
     roots += [s.value for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.value, ast.BinOp | ast.Subscript)
