@@ -43,6 +43,7 @@ class Mutant(NamedTuple):
 
     Args:
         line: of the file, counted from 1.
+        last_line: of what is changed; the first one of an `if`.
         function: qualified name of the outermost function or method that contains it; empty: none does.
         change: the text before and after.
         text: the stripped line.
@@ -70,9 +71,8 @@ def mutants(source: str) -> Iterator[Mutant]:
             replacement = list(_replacements(target))[number]
             mutated = _Replace(target, replacement).visit(copy)
             change = f"{_text(node)} -> {_text(new)}"
-            line, last = node.lineno, node.end_lineno or node.lineno
-            if isinstance(node, ast.If | ast.While | ast.FunctionDef):
-                last = line
+            line = getattr(node, "lineno", 0)
+            last = line if isinstance(node, ast.If) else getattr(node, "end_lineno", line)
             yield Mutant(line, last, functions.get(id(node), ""), change, lines[line - 1].strip(), mutated)
 
 
