@@ -58,7 +58,7 @@ class Covering(NamedTuple):
     lines: frozenset[tuple[str, int]]
 
 
-class Fate(NamedTuple):
+class Outcome(NamedTuple):
     """What became of a mutant: killed, slow, survived, uncovered or unviable (it cannot be put into the modules)."""
 
     path: str
@@ -85,7 +85,7 @@ class Runner:
     """A plugin of pytest that runs mutants in place of the session's tests."""
 
     def __init__(self, paths: Iterable[Path], some: slice, known: Path | None) -> None:
-        self.paths, self.some, self.known, self.fates = sorted(paths), some, known, list[Fate]()
+        self.paths, self.some, self.known, self.outcomes = sorted(paths), some, known, list[Outcome]()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Records the lines, then runs each mutant."""
@@ -107,10 +107,10 @@ class Runner:
                         if tests and seconds > BUDGET_S:
                             break
                         tests.append(items[test])
-                self.fates.append(Fate(name, mutant, fate(path, mutant, tests, seconds)))
-            count = Counter(each.word for each in self.fates if each.path == name)
+                self.outcomes.append(Outcome(name, mutant, outcome_of(path, mutant, tests, seconds)))
+            count = Counter(each.word for each in self.outcomes if each.path == name)
             print(f"{name}: {dict(count)} ({time.monotonic() - begin:.0f} s)", flush=True)
-            for each in self.fates:
+            for each in self.outcomes:
                 if each.path == name and each.word in ("survived", "uncovered"):
                     print(f"  {name}:{each.mutant.line} {each.word}: {each.mutant.change}", flush=True)
         return True
@@ -177,7 +177,7 @@ def record(items: list[pytest.Item], files: set[str]) -> dict[str, Covering]:
     return covering
 
 
-def fate(path: Path, mutant: Mutant, tests: list[pytest.Item], seconds: float) -> str:
+def outcome_of(path: Path, mutant: Mutant, tests: list[pytest.Item], seconds: float) -> str:
     """What becomes of a mutant whose tests are `tests`, which take so many CPU seconds without it."""
     if not tests:
         return "uncovered"
@@ -302,19 +302,21 @@ def main() -> int:
     runner = Runner(python_files(arguments.paths), slice(arguments.first, None, arguments.every), arguments.lines)
     options = ["-s", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
     pytest.main([*options, *arguments.tests], plugins=[runner])
-    report(runner.fates)
+    report(runner.outcomes)
     return 0
 
 
-def report(fates: list[Fate]) -> None:
+def report(outcomes: list[Outcome]) -> None:
     """Prints the totals."""
     equivalent = equivalent_mutants()
-    viable = [each for each in fates if each.word != "unviable"]
+    viable = [each for each in outcomes if each.word != "unviable"]
     killed = sum(each.word in ("killed", "slow") for each in viable)
     reasoned = [each for each in viable if each.word in ("survived", "uncovered") and each.key in equivalent]
     for each in reasoned:
         print(f"equivalent: {each.path}:{each.mutant.line}: {each.mutant.change}: {equivalent[each.key]}")
-    print(f"{len(fates)} mutants, {len(fates) - len(viable)} unviable, {killed} killed: {killed / len(viable):.1%}")
+    print(
+        f"{len(outcomes)} mutants, {len(outcomes) - len(viable)} unviable, {killed} killed: {killed / len(viable):.1%}"
+    )
     print(f"without {len(reasoned)} equivalent ones: {killed / (len(viable) - len(reasoned)):.1%}")
 
 
