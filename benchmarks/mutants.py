@@ -44,7 +44,12 @@ TARGETS = (
         )
     ),
 )
-TESTS = ("tests/scoring", "tests/tasks/metrics")
+TESTS = (
+    "tests/scoring",
+    "tests/tasks/metrics",
+    "tests/judge/ranking/test_kept_terms.py",
+    "tests/house/test_score_names.py",
+)
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 LONGEST_S = 2.0  # CPU time of a test: longer ones are not run
 BUDGET_S = 5.0  # of tests for one mutant, by the times that they take without a fault
