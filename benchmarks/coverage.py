@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.report import Figure
-from scoring.bootstrap import draw_units, pools, resample, resample_relative
+from scoring.bootstrap import pools, resample, resample_relative
 from scoring.clusters import ClusterSums
 from scoring.intervals import LEVEL, middle, resampled_scores, tie_groups
+from scoring.set_spread import draw_sets
 from scoring.shared_structures import Loss, SharedErrors
 from scoring.tree import AsItIs, Float, How, Leaf, Node, RawMetric
 
@@ -221,7 +222,7 @@ def told_apart(family: Family, n: int, power: float, repeats: int, correlation: 
 
 
 def coverage_of_domain(n_tasks: int, n_items: int, repeats: int, plain: bool = False) -> float:
-    """The share of simulated domains whose interval holds the value of the population that their test sets are from.
+    """The share of simulated domains whose interval on sets like these holds the value of all such sets.
 
     The true errors of test sets are log-normal (σ = 0.5); the domain has their logarithmic mean.
     """
@@ -240,8 +241,8 @@ def coverage_of_domain(n_tasks: int, n_items: int, repeats: int, plain: bool = F
         stats[str(i)] = of_model
         trees[str(i)] = Node("domain", "", parts=leaves, how=How.LOGARITHMIC_MEAN, pool=True)
     draws = resample(stats, N_RESAMPLES, rng, plain=plain)
-    units = draw_units(pools(trees.values()), N_RESAMPLES, rng)
-    ends = [each.uncertainty.score for each in resampled_scores(trees, draws, units).values()]
+    sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng)
+    ends = [each.uncertainty.like_these for each in resampled_scores(trees, draws, sets).values()]
     return float(np.mean([interval.low <= 1.0 <= interval.high for interval in ends]))
 
 

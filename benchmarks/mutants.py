@@ -44,7 +44,12 @@ TARGETS = (
         )
     ),
 )
-TESTS = ("tests/scoring", "tests/tasks/metrics")
+TESTS = (
+    "tests/scoring",
+    "tests/tasks/metrics",
+    "tests/judge/ranking/test_kept_terms.py",
+    "tests/house/test_score_names.py",
+)
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 LONGEST_S = 2.0  # CPU time of a test: longer ones are not run
 BUDGET_S = 5.0  # of tests for one mutant, by the times that they take without a fault
@@ -58,7 +63,7 @@ class Covering(NamedTuple):
     lines: frozenset[tuple[str, int]]
 
 
-class Fate(NamedTuple):
+class Outcome(NamedTuple):
     """What became of a mutant: killed, slow, survived, uncovered or unviable (it cannot be put into the modules)."""
 
     path: str
@@ -84,8 +89,8 @@ def equivalent_mutants() -> dict[tuple[str, str, str], str]:
 class Runner:
     """A plugin of pytest that runs mutants in place of the session's tests."""
 
-    def __init__(self, paths: Iterable[Path], every: int, known: Path | None) -> None:
-        self.paths, self.every, self.known, self.fates = sorted(paths), every, known, list[Fate]()
+    def __init__(self, paths: Iterable[Path], some: slice, known: Path | None) -> None:
+        self.paths, self.some, self.known, self.outcomes = sorted(paths), some, known, list[Outcome]()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Records the lines, then runs each mutant."""
@@ -97,7 +102,7 @@ class Runner:
         by_time = sorted(covering, key=lambda name: covering[name].seconds)
         for path in self.paths:
             begin, name = time.monotonic(), str(path.relative_to(ROOT))
-            for mutant in list(mutants(path.read_text(encoding="utf-8")))[:: self.every]:
+            for mutant in list(mutants(path.read_text(encoding="utf-8")))[self.some]:
                 touched = {(str(path), line) for line in range(mutant.line, mutant.last_line + 1)}
                 tests, seconds = [], 0.0
                 for test in by_time:
@@ -107,10 +112,10 @@ class Runner:
                         if tests and seconds > BUDGET_S:
                             break
                         tests.append(items[test])
-                self.fates.append(Fate(name, mutant, fate(path, mutant, tests, seconds)))
-            count = Counter(each.word for each in self.fates if each.path == name)
+                self.outcomes.append(Outcome(name, mutant, outcome_of(path, mutant, tests, seconds)))
+            count = Counter(each.word for each in self.outcomes if each.path == name)
             print(f"{name}: {dict(count)} ({time.monotonic() - begin:.0f} s)", flush=True)
-            for each in self.fates:
+            for each in self.outcomes:
                 if each.path == name and each.word in ("survived", "uncovered"):
                     print(f"  {name}:{each.mutant.line} {each.word}: {each.mutant.change}", flush=True)
         return True
@@ -177,7 +182,7 @@ def record(items: list[pytest.Item], files: set[str]) -> dict[str, Covering]:
     return covering
 
 
-def fate(path: Path, mutant: Mutant, tests: list[pytest.Item], seconds: float) -> str:
+def outcome_of(path: Path, mutant: Mutant, tests: list[pytest.Item], seconds: float) -> str:
     """What becomes of a mutant whose tests are `tests`, which take so many CPU seconds without it."""
     if not tests:
         return "uncovered"
@@ -290,6 +295,7 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", default=TARGETS, help="files or folders to put faults into")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="files or folders of tests")
     parser.add_argument("--every", type=int, default=1, help="one mutant in so many")
+    parser.add_argument("--first", type=int, default=0, help="which of each so many, from 0")
     parser.add_argument("--lines", type=Path, help="file that keeps which lines a test covers, for the next call")
     arguments = parser.parse_args()
     if not os.environ.get("OPENBLAS_NUM_THREADS"):  # threads of a library do not survive a fork
@@ -298,22 +304,24 @@ def main() -> int:
         "mutants", database=None, derandomize=True, deadline=None, phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    runner = Runner(python_files(arguments.paths), arguments.every, arguments.lines)
+    runner = Runner(python_files(arguments.paths), slice(arguments.first, None, arguments.every), arguments.lines)
     options = ["-s", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
     pytest.main([*options, *arguments.tests], plugins=[runner])
-    report(runner.fates)
+    report(runner.outcomes)
     return 0
 
 
-def report(fates: list[Fate]) -> None:
+def report(outcomes: list[Outcome]) -> None:
     """Prints the totals."""
     equivalent = equivalent_mutants()
-    viable = [each for each in fates if each.word != "unviable"]
+    viable = [each for each in outcomes if each.word != "unviable"]
     killed = sum(each.word in ("killed", "slow") for each in viable)
     reasoned = [each for each in viable if each.word in ("survived", "uncovered") and each.key in equivalent]
     for each in reasoned:
         print(f"equivalent: {each.path}:{each.mutant.line}: {each.mutant.change}: {equivalent[each.key]}")
-    print(f"{len(fates)} mutants, {len(fates) - len(viable)} unviable, {killed} killed: {killed / len(viable):.1%}")
+    print(
+        f"{len(outcomes)} mutants, {len(outcomes) - len(viable)} unviable, {killed} killed: {killed / len(viable):.1%}"
+    )
     print(f"without {len(reasoned)} equivalent ones: {killed / (len(viable) - len(reasoned)):.1%}")
 
 

@@ -35,7 +35,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
-COMMUTATIVE = ("max", "min", "maximum", "minimum", "fmax", "fmin", "isclose", "zip")
+COMMUTATIVE = ("max", "min", "maximum", "minimum", "fmax", "fmin", "isclose", "clip", "zip")
 
 
 class Mutant(NamedTuple):
@@ -43,6 +43,7 @@ class Mutant(NamedTuple):
 
     Args:
         line: of the file, counted from 1.
+        last_line: of what is changed; the first one of an `if`.
         function: qualified name of the outermost function or method that contains it; empty: none does.
         change: the text before and after.
         text: the stripped line.
@@ -70,9 +71,8 @@ def mutants(source: str) -> Iterator[Mutant]:
             replacement = list(_replacements(target))[number]
             mutated = _Replace(target, replacement).visit(copy)
             change = f"{_text(node)} -> {_text(new)}"
-            line, last = node.lineno, node.end_lineno or node.lineno
-            if isinstance(node, ast.If | ast.While | ast.FunctionDef):
-                last = line
+            line = getattr(node, "lineno", 0)
+            last = line if isinstance(node, ast.If) else getattr(node, "end_lineno", line)
             yield Mutant(line, last, functions.get(id(node), ""), change, lines[line - 1].strip(), mutated)
 
 
@@ -151,6 +151,8 @@ def _left_out(tree: ast.Module) -> set[int]:
                 roots.append(node)
             case ast.If(test=ast.Name("TYPE_CHECKING")):
                 roots.append(node)
+            case ast.Call(func=ast.Name("zip"), keywords=keywords):
+                roots += keywords
             case ast.Call(func=ast.Name("cast" | "TypeVar" | "isinstance")):
                 roots.append(node)
     roots += [s.value for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.value, ast.BinOp | ast.Subscript)

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from benchmarks.report import Figure
-from scoring.bootstrap import draw_units, pools, resample, resample_relative
+from scoring.bootstrap import pools, resample, resample_relative
 from scoring.clusters import ClusterSums
 from scoring.intervals import Uncertainty, resampled_scores, with_ranks
 from scoring.lambench.answers import RelativeError
+from scoring.set_spread import draw_sets
 from scoring.tree import Float, How, Leaf, Node, RawMetric
 
 N_MODELS, N_DOMAINS, N_TASKS_PER_DOMAIN, N_CLUSTERS, N_RESAMPLES = 50, 5, 8, 1_000, 1_000
@@ -67,8 +68,8 @@ def intervals_of(board: Mapping[str, list[ClusterSums]]) -> dict[str, Uncertaint
     trees = {model: tree(stats) for model, stats in board.items()}
     raw = resample(board, N_RESAMPLES, np.random.default_rng(1))
     relative = resample_relative(board, N_RESAMPLES, np.random.default_rng(1))
-    units = draw_units(pools(trees.values()), N_RESAMPLES, rng)
-    return with_ranks(resampled_scores(trees, relative, units, raw=raw), lower_is_better=True)
+    sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng)
+    return with_ranks(resampled_scores(trees, relative, sets, raw=raw), lower_is_better=True)
 
 
 def measure_scoring() -> list[Figure]:

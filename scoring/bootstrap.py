@@ -1,12 +1,12 @@
-"""Bootstrap resamples of metrics: clusters of items, and whole test sets, drawn with replacement.
+"""Bootstrap resamples of metrics: clusters of items, drawn with replacement.
 
 One draw of the clusters of a task serves all metrics of all models, so that differences between models stay paired: a
 cluster that is hard is hard for every model. A sum and a count per cluster are enough (`scoring.clusters`); one matrix
 product resamples a whole task. Each resample is studentised (`scoring.studentised`): the middle of resampled values
 alone is too narrow. Where items share structures, these are drawn instead (`scoring.shared_structures`).
 
-A metric of a single cluster and a pool of a single unit cannot be resampled. The results leave them out, so they keep
-their value. That does not make them certain; `scoring.intervals` counts them.
+A metric of a single cluster cannot be resampled. The results leave it out, so it keeps its value. That does not make it
+certain; `scoring.intervals` counts such metrics.
 
 Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 1997, chapter 2 and section 3.8.
 """
@@ -29,7 +29,7 @@ from scoring.tree import Float, Key, Node, Path
 Pools = Mapping[Path, Sequence[str]]
 METHOD = (
     "studentised on a logarithmic scale within the binomial interval, baselines, shared structures and their failures "
-    "redrawn, one unit less than the pool"
+    "redrawn; other sets by a shrunken spread"
 )
 """Names how draws are made. It changes whenever their numbers do."""
 BLOCK = 4_000_000  # multiplicities held at once: 32 MB
@@ -138,25 +138,6 @@ def pools(trees: Iterable[Node]) -> dict[Path, tuple[str, ...]]:
     return {path: tuple(sorted(units[path])) for path in sorted(units)}
 
 
-def draw_units(pools: Pools, n_resamples: int, rng: np.random.Generator) -> dict[str, Float]:
-    """By unit, (n_resamples,) how often it was drawn. Each draw has one unit less than the pool, with replacement.
-
-    With as many as the pool, the mean of few units would vary too little, by the factor (T − 1)/T in its variance.
-    Source: Rao and Wu, J. Am. Stat. Assoc. 83, 231 (1988).
-
-    Pools of a single unit are left out. The draw depends only on the generator, the path and the units of the pool.
-    """
-    seed = seed_of(rng)
-    drawn: dict[str, Float] = {}
-    for path in sorted(pools):
-        units = sorted(set(pools[path]))
-        if len(units) > 1:
-            generator = named_generator(seed, "units", *path)
-            times = _multiplicities(len(units), n_resamples, generator, len(units) - 1)
-            drawn.update(zip(units, np.ascontiguousarray(times.T), strict=True))
-    return drawn
-
-
 def seed_of(rng: np.random.Generator) -> list[int]:
     """The seed that the generators of `named_generator` share."""
     return [int(word) for word in rng.integers(0, 2**32, 4)]
@@ -190,9 +171,9 @@ def _add_pools(node: Node, above: Path, pool: Path | None, units: dict[Path, set
         _add_pools(part, path, inner, units)
 
 
-def _multiplicities(n: int, n_resamples: int, rng: np.random.Generator, n_picks: int | None = None) -> Float:
-    """(n_resamples, n) how often each of n was drawn in n draws, or in `n_picks`."""
-    picks = rng.integers(0, n, (n_resamples, n if n_picks is None else n_picks))
+def _multiplicities(n: int, n_resamples: int, rng: np.random.Generator) -> Float:
+    """(n_resamples, n) how often each of n was drawn in n draws."""
+    picks = rng.integers(0, n, (n_resamples, n))
     picks += n * np.arange(n_resamples)[:, np.newaxis]
     return np.bincount(picks.ravel(), minlength=n_resamples * n).reshape(n_resamples, n).astype(np.float64)
 

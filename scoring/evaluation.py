@@ -118,6 +118,24 @@ def scores(
     return {model: values[model] for model in trees}
 
 
+def with_values(evaluated: Evaluated, replaced: Mapping[Path, Float]) -> Float:
+    """(m, B) the values of a node without draws of units and weights, if the nodes at these paths had other values.
+
+    Args:
+        replaced: (m, B) by path.
+    """
+    if evaluated.path in replaced:
+        return replaced[evaluated.path]
+    first = evaluated.nodes[0]
+    if not any(path[: len(evaluated.path)] == evaluated.path for path in replaced):
+        return evaluated.values
+    values = [with_values(part, replaced) for part in evaluated.parts]
+    weights = [_weight(part, NOTHING_DRAWN) for part in evaluated.parts]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, _ = weighted_mean(values, weights, first.how, first.absent)
+    return mean if first.decimals is None else np.round(mean, first.decimals)
+
+
 def _evaluate(nodes: Sequence[Node], metrics: Sequence[Metrics], draw: Draw, above: Path) -> Evaluated:
     first = nodes[0]
     path = (*above, first.name)

@@ -1,10 +1,11 @@
-"""How far scores and ranks would move on other test sets: intervals, and tied models.
+"""How far scores and ranks would move: intervals, and tied models.
 
-Scores are computed again from draws of the metrics and their baselines (`scoring.bootstrap`), with the test sets of
-each pool, such as a domain, resampled too (`scoring.bootstrap.draw_units`). For this suite as it is, the intervals are
-rather too wide: the spread between the test sets of a domain already contains part of the spread that their clusters
-add. For other test sets of a domain they are too narrow if the domain has few, and a domain of one has no spread at
-all.
+Two questions are told apart.
+
+- On these test sets: other items of the same sets are drawn (`scoring.bootstrap`), and scores computed again from them.
+  Ranks and ties follow from these draws.
+- On test sets like these: other sets are drawn too (`scoring.set_spread`). This interval is wider. An order that holds
+  on these sets may not hold there; `Uncertainty.carries_over` says whether it does.
 
 Ends of intervals are values of single draws, without interpolation: infinite errors have intervals too. A value that
 lies outside of its draws, as draws of many metrics together may lie on one side, is an end.
@@ -13,14 +14,14 @@ With fewer than `MIN_INDEPENDENT` independent items a score has no order: neithe
 
 An interval is unknown, NaN, if nothing could be resampled. A score without an interval is tied with every other score.
 
-Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 1997, sections 3.8
-(hierarchical data) and 5.3 (percentile intervals).
+Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 1997, section 5.3 (percentile
+intervals).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -28,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ScoringError
-from scoring.evaluation import Draw, Evaluated, Metrics, TreeGroup, tree_groups
+from scoring.evaluation import Evaluated, Metrics, TreeGroup, tree_groups
 from scoring.ranking import costs, ranks
+from scoring.set_spread import NO_SETS, SetDraws, like_these
 from scoring.tree import Float, Key, Leaf, Node, Path
 
 LEVEL = 0.95
@@ -41,8 +43,8 @@ MIN_INDEPENDENT = 30
 class Interval(NamedTuple):
     """From the lowest to the highest of the middle `LEVEL` of the resamples; NaN if nothing could be resampled.
 
-    `n_held`: number of metrics, and pools of a single test set, that have a value and could not be resampled. The
-    interval is too narrow by what they would add.
+    `n_held`: number of metrics that have a value and could not be resampled. The interval is too narrow by what they
+    would add.
     """
 
     low: float
@@ -64,7 +66,7 @@ class Uncertainty:
 
     Args:
         value: the score itself, NaN if there is none.
-        score: its interval.
+        score: its interval on these test sets.
         nodes: intervals of all numbers of the score, normalised metrics included, by path.
         metrics: intervals of the raw metrics.
         rank: from 1, equal scores share one; None without a score.
@@ -72,6 +74,9 @@ class Uncertainty:
         group: of tied models, from 1, see `tie_groups`; None without a score, or without an order.
         n_independent: number of independent items that the score is computed from.
         independent: the same by metric.
+        like_these: the interval of the score on test sets like these.
+        carries_over: True if, on test sets like these, the difference from the leader of the next better group does not
+            include 0; for a model of the first group, from the leader of the second. None without another group.
         made_from: a text that is the same only if all but the ranks is; empty if it has to be compared.
     """
 
@@ -84,6 +89,8 @@ class Uncertainty:
     group: int | None
     n_independent: float = math.inf
     independent: Mapping[Key, float] = field(default_factory=dict)
+    like_these: Interval = UNKNOWN
+    carries_over: bool | None = None
     made_from: str = field(default="", compare=False, repr=False)
 
     @property
@@ -98,11 +105,12 @@ def unranked(
     metrics: Mapping[Key, Interval],
     n_independent: float,
     independent: Mapping[Key, float],
+    like_these: Interval,
 ) -> Uncertainty:
     """An uncertainty without ranks; the first of the nodes is the score."""
     score = next(iter(nodes.values()))
     unknown = score._replace(low=math.nan, high=math.nan)
-    return Uncertainty(value, score, nodes, metrics, None, unknown, None, n_independent, independent)
+    return Uncertainty(value, score, nodes, metrics, None, unknown, None, n_independent, independent, like_these)
 
 
 class ResampledScore(NamedTuple):
@@ -112,17 +120,19 @@ class ResampledScore(NamedTuple):
         uncertainty: without ranks.
         value: that the model is ranked by.
         drawn: (B,) the same on the resamples; None if nothing of it could be resampled.
+        drawn_like_these: (B,) the same on test sets like these; None if their spread is not known.
     """
 
     uncertainty: Uncertainty
     value: float
     drawn: Float | None
+    drawn_like_these: Float | None
 
 
 def resampled_scores(
     trees: Mapping[str, Node],
     metrics: Mapping[str, Metrics],
-    units: Mapping[str, Float],
+    sets: SetDraws = NO_SETS,
     ranked_by: Mapping[str, Node] | None = None,
     independent: Mapping[str, Mapping[Key, float]] | None = None,
     raw: Mapping[str, Metrics] | None = None,
@@ -132,23 +142,22 @@ def resampled_scores(
     Args:
         metrics: (B,) by model and metric, from `resample`, or from `resample_relative` where the score divides by a
             baseline of the same clusters.
-        units: (B,) by unit, from `draw_units`.
+        sets: from `draw_sets`.
         ranked_by: by model, the tree that ranks and groups go by, if it is another one, such as `with_left_out`.
         independent: by model and metric, the number of independent items; a metric without one counts as a single
             item. None: there are enough of all.
         raw: (B,) by model and metric, from `resample`, for the intervals of the metrics themselves; None: `metrics`.
     """
-    draw = Draw(units=units)
     scores: dict[str, ResampledScore] = {}
-    for group in tree_groups(trees, draw, metrics):
-        resampled = _Resampled.of(group, draw)
+    for group in tree_groups(trees, metrics=metrics):
+        resampled = _Resampled.of(group, sets)
         drawn = resampled.scores()
         uncertainties = resampled.uncertainties(independent, raw or {})
         scores |= {m: ResampledScore(each, *drawn[m]) for m, each in uncertainties.items()}
     others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
-    for group in tree_groups(others, draw, metrics):
-        for model, (value, values) in _Resampled.of(group, draw).scores().items():
-            scores[model] = scores[model]._replace(value=value, drawn=values)
+    for group in tree_groups(others, metrics=metrics):
+        for model, ranked in _Resampled.of(group, sets).scores().items():
+            scores[model] = ResampledScore(scores[model].uncertainty, *ranked)
     return scores
 
 
@@ -165,14 +174,35 @@ def with_ranks(scores: Mapping[str, ResampledScore], *, lower_is_better: bool) -
     with_order = {model: value for model, value in values.items() if scores[model].uncertainty.has_order}
     groups = tie_groups(with_order, drawn, lower_is_better=lower_is_better)
     group = {model: number for number, models in enumerate(groups, 1) for model in models}
+    carries_over = _carry_over(groups, scores, lower_is_better)
     ranked = {}
-    for place, (model, (result, _, _)) in enumerate(scores.items()):
+    for place, (model, score) in enumerate(scores.items()):
+        result = score.uncertainty
         interval = result.rank_interval
         if model in drawn and model in group:
             interval = interval._replace(low=ends[place].low, high=ends[place].high)
         rank = None if math.isnan(values[model]) else rank_now[place]
-        ranked[model] = replace(result, rank=rank, rank_interval=interval, group=group.get(model))
+        ranked[model] = replace(
+            result,
+            rank=rank,
+            rank_interval=interval,
+            group=group.get(model),
+            carries_over=carries_over.get(model),
+        )
     return ranked
+
+
+def _carry_over(
+    groups: Sequence[Sequence[str]], scores: Mapping[str, ResampledScore], lower_is_better: bool
+) -> dict[str, bool]:
+    """By model of several groups, `Uncertainty.carries_over`."""
+    leaders = [scores[models[0]].drawn_like_these for models in groups]
+    others = [leaders[1], *leaders[:-1]] if len(groups) > 1 else []
+    return {
+        model: _differ(other, scores[model].drawn_like_these, lower_is_better)
+        for models, other in zip(groups, others, strict=False)
+        for model in models
+    }
 
 
 def tie_groups(
@@ -221,15 +251,15 @@ class _Known(NamedTuple):
     """How a node of m trees of one shape was resampled.
 
     Args:
-        n_held: (m,) number of metrics and pools below it that have a value and could not be resampled.
-        varies: True if any of its metrics was resampled, or several of its test sets against one another.
+        n_held: (m,) number of metrics at and below it that have a value and could not be resampled.
+        varies: True if any of its metrics was resampled.
     """
 
     n_held: NDArray[np.int64]
     varies: bool
 
 
-def _known(evaluated: Evaluated, keys: frozenset[Key], draw: Draw) -> dict[Path, _Known]:
+def _known(evaluated: Evaluated, keys: frozenset[Key]) -> dict[Path, _Known]:
     """By path, how a node and all nodes below it were resampled.
 
     Args:
@@ -238,7 +268,7 @@ def _known(evaluated: Evaluated, keys: frozenset[Key], draw: Draw) -> dict[Path,
     first = evaluated.nodes[0]
     known: dict[Path, _Known] = {}
     for part in evaluated.parts:
-        known |= _known(part, keys, draw)
+        known |= _known(part, keys)
     below = [known[part.path] for part in evaluated.parts]
     n_held = sum((part.n_held for part in below), np.zeros(len(evaluated.nodes), np.int64))
     varies = any(part.varies for part in below)
@@ -246,29 +276,34 @@ def _known(evaluated: Evaluated, keys: frozenset[Key], draw: Draw) -> dict[Path,
         varies = first.leaf.key in keys
         if not varies:
             n_held += [node.leaf is not None and node.leaf.raw.value is not None for node in evaluated.nodes]
-    n_held += first.pool and len(first.units) == 1
-    known[evaluated.path] = _Known(n_held, varies or sum(unit in draw.units for unit in first.units) > 1)
+    known[evaluated.path] = _Known(n_held, varies)
     return known
 
 
 class _Resampled(NamedTuple):
-    """The trees of a group with their metrics and on the resamples, and by path how each node was resampled."""
+    """The trees of a group with their metrics and on the resamples, and by path how each node was resampled.
+
+    Args:
+        like_these: (m,) see `scoring.set_spread.like_these`.
+    """
 
     group: TreeGroup
     original: Evaluated
     resampled: Evaluated
     known: Mapping[Path, _Known]
+    like_these: Sequence[Float | None]
 
     @classmethod
-    def of(cls, group: TreeGroup, draw: Draw) -> _Resampled:
-        original = group._replace(metrics=[{}] * len(group.models)).evaluate()
-        return cls(group, original, group.evaluate(draw), _known(original, frozenset(group.metrics[0]), draw))
+    def of(cls, group: TreeGroup, sets: SetDraws) -> _Resampled:
+        original, resampled = group._replace(metrics=[{}] * len(group.models)).evaluate(), group.evaluate()
+        known = _known(original, frozenset(group.metrics[0]))
+        return cls(group, original, resampled, known, like_these(group, original, resampled, sets))
 
-    def scores(self) -> dict[str, tuple[float, Float | None]]:
-        """By model, its value, and (B,) its values on the resamples; None if nothing of it could be resampled."""
-        values, varies = _with_absent(self.resampled, self.original), self.known[self.original.path].varies
+    def scores(self) -> dict[str, tuple[float, Float | None, Float | None]]:
+        """By model its value, (B,) its values on the resamples, and (B,) on test sets like these."""
+        values, varies = self.resampled.values, self.known[self.original.path].varies
         return {
-            model: (float(self.original.values[i, 0]), values[i] if varies else None)
+            model: (float(self.original.values[i, 0]), values[i] if varies else None, self.like_these[i])
             for i, model in enumerate(self.group.models)
         }
 
@@ -282,7 +317,7 @@ class _Resampled(NamedTuple):
             ends = [UNKNOWN] * len(nodes)
             if resampled.varies:
                 values = np.broadcast_to(original.values[:, 0], len(nodes)).tolist()
-                ends = list(map(_with_value, _ends(_with_absent(node, original)), values))
+                ends = list(map(_with_value, _ends(node.values), values))
             for of_node, interval, n_held in zip(nodes, ends, resampled.n_held.tolist(), strict=True):
                 of_node[node.path] = interval._replace(n_held=n_held)
         values, metrics = self.original.values[:, 0].tolist(), _metric_intervals(self.group, raw)
@@ -292,7 +327,8 @@ class _Resampled(NamedTuple):
             {key: (of_model or {}).get(key, 1.0) for key in intervals}
             for of_model, intervals in zip(known, metrics, strict=True)
         ]
-        return dict(zip(self.group.models, map(unranked, values, nodes, metrics, counts, by_metric), strict=True))
+        wide = map(_interval_like_these, self.like_these, values)
+        return dict(zip(self.group.models, map(unranked, values, nodes, metrics, counts, by_metric, wide), strict=True))
 
 
 def _independent(tree: Node, by_metric: Mapping[Key, float] | None) -> float:
@@ -315,6 +351,10 @@ def _leaves_of_units(node: Node, unit: str) -> Iterator[tuple[str, Leaf]]:
         yield from _leaves_of_units(part, unit)
 
 
+def _interval_like_these(drawn: Float | None, value: float) -> Interval:
+    return UNKNOWN if drawn is None else _with_value(_ends(drawn[np.newaxis])[0], value)
+
+
 def _with_value(interval: Interval, value: float | None) -> Interval:
     """The interval, with the value as an end if it would lie outside."""
     if value is None or math.isnan(value) or not interval.known:
@@ -325,15 +365,6 @@ def _with_value(interval: Interval, value: float | None) -> Interval:
 def _ends(values: Float) -> list[Interval]:
     """(m,) the interval of each row of (m, B) values."""
     return [Interval(low, high) for low, high in zip(*[ends.tolist() for ends in middle(values, LEVEL)], strict=True)]
-
-
-def _with_absent(resampled: Evaluated, original: Evaluated) -> Float:
-    """(m, B) the resampled values; `absent` where a model answered none of the test sets that were drawn."""
-    absent = resampled.nodes[0].absent
-    if absent is None or math.isnan(absent):
-        return resampled.values
-    unanswered = np.isnan(resampled.values) & resampled.present & ~np.isnan(original.values)
-    return np.where(unanswered, absent, resampled.values)
 
 
 def _metric_intervals(group: TreeGroup, raw: Mapping[str, Metrics]) -> list[dict[Key, Interval]]:

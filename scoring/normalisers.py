@@ -67,6 +67,10 @@ class BetweenThresholds(Scale):
         result = NORMALISERS[self.normaliser].function(values, self.good, self.bad)
         return np.where(np.isfinite(values), result, 0.0) if self.finite_only else result
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
 
 def _capped(t: Float) -> Float:
     # Written so that NaN counts 0.

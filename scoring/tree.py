@@ -73,6 +73,11 @@ class Scale:
         """(...) the normalised values, from values (...) that are never NaN."""
         raise NotImplementedError
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The smallest and the largest normalised value that is possible."""
+        return -np.inf, np.inf
+
     def numbers(self) -> dict[str, float | bool | str]:
         """The constants of the formula by name."""
         return dict(vars(self))

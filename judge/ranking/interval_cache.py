@@ -72,24 +72,29 @@ class NodeNames(NamedTuple):
 
 
 def packed(score: ResampledScore) -> bytes:
-    """The score as bytes of float64; `drawn` is last."""
+    """The score as bytes of float64; the draws are last."""
     uncertainty = score.uncertainty
     intervals = [*uncertainty.nodes.values(), *uncertainty.metrics.values()]
-    drawn = () if score.drawn is None else score.drawn
-    numbers = [uncertainty.value, score.value, uncertainty.n_independent]
+    draws = [() if drawn is None else drawn for drawn in (score.drawn, score.drawn_like_these)]
+    numbers = [uncertainty.value, score.value, uncertainty.n_independent, *uncertainty.like_these[:2], len(draws[0])]
     independent = [uncertainty.independent.get(key, 1.0) for key in uncertainty.metrics]
-    return np.concatenate([numbers, np.ravel(intervals), independent, drawn]).tobytes()
+    return np.concatenate([numbers, np.ravel(intervals), independent, *draws]).tobytes()
 
 
 def unpacked(data: bytes, names: NodeNames) -> ResampledScore:
     """The score in bytes of `packed`, with these names of its nodes and metrics."""
     numbers, (paths, keys) = np.frombuffer(data), names
-    end = 3 + 3 * (len(paths) + len(keys))
-    ends = numbers[3:end].reshape(-1, 3).tolist()
+    begin = 6
+    end = begin + 3 * (len(paths) + len(keys))
+    ends = numbers[begin:end].reshape(-1, 3).tolist()
     intervals = [Interval(low, high, int(n_held)) for low, high, n_held in ends]
     nodes = dict(zip(paths, intervals, strict=False))
     metrics = dict(zip(keys, intervals[len(paths) :], strict=True))
     independent = dict(zip(keys, numbers[end : end + len(keys)].tolist(), strict=True))
-    drawn = numbers[end + len(keys) :]
-    uncertainty = unranked(float(numbers[0]), nodes, metrics, float(numbers[2]), independent)
-    return ResampledScore(uncertainty, float(numbers[1]), drawn if len(drawn) else None)
+    wide, (drawn, like_these) = (
+        Interval(*numbers[3:5].tolist()),
+        np.split(numbers[end + len(keys) :], [int(numbers[5])]),
+    )
+    uncertainty = unranked(float(numbers[0]), nodes, metrics, float(numbers[2]), independent, wide)
+    draws = [each if len(each) else None for each in (drawn, like_these)]
+    return ResampledScore(uncertainty, float(numbers[1]), *draws)

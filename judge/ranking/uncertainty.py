@@ -16,10 +16,11 @@ from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoredTree
 from judge.ranking.submission_scores import SubmissionScores
 from scoring import Node, ScoringError
-from scoring.bootstrap import Pools, draw_units, pools
+from scoring.bootstrap import Pools, pools
 from scoring.intervals import ResampledScore, Uncertainty, resampled_scores, with_ranks
 from scoring.names import SCORES
 from scoring.robustness import LeftOut, RankRange
+from scoring.set_spread import draw_sets
 from scoring.tree import with_left_out
 
 
@@ -99,10 +100,10 @@ def _resampled(
             for id, tree in group.items()
             for drawn in [{**raw[id], **relative[id]}]
         }
-        drawn = draw_units(units, N_RESAMPLES, np.random.default_rng(SEED))
+        sets = draw_sets(units, N_RESAMPLES, np.random.default_rng(SEED))
         by_worst = {id: with_left_out(tree) for id, tree in group.items()} if is_ranked else None
         independent = {id: statistics.independent(id) for id in group}
-        scores |= resampled_scores(group, metrics, drawn, by_worst, independent, raw)
+        scores |= resampled_scores(group, metrics, sets, by_worst, independent, raw)
         for id in group:
             if key := keys[id]:
                 cache.put(key, packed(scores[id]))

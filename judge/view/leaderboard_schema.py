@@ -69,12 +69,15 @@ class ScoreValues(Entry):
         divisors: divisors of normalised errors that are not 1, by index of the leaf.
         left_out: indices of leaves that were not measured through no fault of the model: they have no weight.
         score: the published score; null if there is none.
-        interval: the middle 95 % of the score over resampled test sets.
+        interval: the middle 95 % of the score on these test sets, over resampled items.
+        interval_like_these: the same on test sets like these; null if no domain has two sets.
         not_resampled: how many parts of the score could not be resampled; if any, the interval is too narrow.
         at_worst: the score if every leaf in `left_out` had the worst value.
         covered: how many of `total` tasks or runs were measured.
         ranks: interval of the rank by this score.
         group: number of the group of models that cannot be distinguished from its leader.
+        carries_over: whether, on test sets like these, the model still differs from the leader of the next better group
+            (in the first group: of the second); null with one group.
     """
 
     tree: Index
@@ -83,12 +86,14 @@ class ScoreValues(Entry):
     left_out: tuple[Index, ...] = ()
     score: float | None
     interval: tuple[float, float] | None = None
+    interval_like_these: tuple[float, float] | None = None
     not_resampled: int = 0
     at_worst: float | None = None
     covered: int = 0
     total: int = 0
     ranks: tuple[float, float] | None = None
     group: int | None = None
+    carries_over: bool | None = None
 
 
 class ScoreFile(Entry):

@@ -59,6 +59,10 @@ class RelativeError(Scale):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.clip(values / self.baseline, self.floor, self.cap) / self.divisor
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.floor / self.divisor, self.cap / self.divisor
+
 
 def by_domain(tasks: Sequence[AskedTask]) -> dict[str, list[AskedTask]]:
     """Tasks by domain, both in alphabetical order.

@@ -21,6 +21,10 @@ class Speed(Scale):
     def __call__(self, values: Float) -> Float:
         return self.reference / values
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, math.inf
+
 
 def efficiency_tree(times: Mapping[str, float | None], rule: EfficiencyRule, metric: str = "time") -> Node:
     """The efficiency of one model; higher is better, and 1 is the reference speed.

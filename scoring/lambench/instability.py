@@ -61,6 +61,10 @@ class Decades(Scale):
             decades = np.maximum(np.log10(np.abs(values) * self.time_unit_ps / self.tolerance), 0.0)
         return np.where(np.isinf(decades), self.worst, np.minimum(decades, self.worst) if self.clipped else decades)
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, self.worst if self.clipped else np.inf
+
 
 def instability_tree(runs: Sequence[Run], rule: InstabilityRule, tolerance: float | None = None) -> Node:
     """The instability of one model; lower is better, 0 to `rule.worst_decades` if the rule clips.

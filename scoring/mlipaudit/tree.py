@@ -31,6 +31,10 @@ class Share(Scale):
     def __call__(self, values: Float) -> Float:
         return np.clip(values, 0.0, 1.0)
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
 
 class MlipAuditScore(NamedTuple):
     """The score of one model; higher is better, in 0..1.

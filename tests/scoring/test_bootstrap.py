@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from scoring.bootstrap import Pools, draw_units, pools, resample
+from scoring.bootstrap import pools, resample
 from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.errors import ScoringError
 from scoring.intervals import middle
@@ -267,17 +267,6 @@ def test_pools_hold_the_units_of_all_trees_the_innermost_first() -> None:
 def test_a_unit_in_two_pools_is_refused() -> None:
     with pytest.raises(ScoringError, match="task a: in two pools, score / one and score / two"):
         pools([Node("score", "", parts=(pool("one", unit("a", "x")), pool("two", unit("a", "y"))))])
-
-
-def test_units_are_drawn_within_their_pool_and_single_ones_are_not() -> None:
-    by_path: Pools = {("s", "one"): ["a", "b", "c"], ("s", "two"): ["d", "e"], ("s", "three"): ["f"]}
-    drawn = draw_units(by_path, 2000, rng())
-    assert sorted(drawn) == ["a", "b", "c", "d", "e"]
-    assert (drawn["a"] + drawn["b"] + drawn["c"] == 2).all()  # one less, so that their mean varies enough
-    assert (drawn["d"] + drawn["e"] == 1).all()
-    assert abs(np.corrcoef(drawn["a"], drawn["d"])[0, 1]) < 0.1
-    alone = draw_units({("s", "two"): ["e", "d"]}, 2000, rng())
-    assert np.array_equal(alone["d"], drawn["d"])
 
 
 def test_large_boards_are_quick() -> None:

@@ -217,3 +217,10 @@ def test_one_cluster_has_no_interval_and_an_unknown_choice_no_model() -> None:
     assert (ranked.score, ranked.low, ranked.tied) == (pytest.approx(0.2), None, None)
     for choice in (Choice(frozenset({"Ag"})), Choice(classes=frozenset({"liquid"})), Choice(needs=frozenset({"md"}))):
         assert ranking_of_choice(tasks, "a", choice) == []
+
+
+def test_the_score_of_a_task_is_the_mean_over_its_metrics() -> None:
+    """(0.1 + 0.5) / 2 in the first task and 0.5 in the second."""
+    columns = *task_of("one", {"a": 0.1}).columns, *task_of("one", {"a": 0.5}).columns
+    (ranked,) = ranking_of_choice([TaskSums("one", columns), task_of("two", {"a": 0.5})], ["a"], Choice())
+    assert ranked.score == pytest.approx(0.4)

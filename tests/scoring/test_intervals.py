@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring.bootstrap import draw_units, pools, resample
+from scoring.bootstrap import pools, resample
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
-from scoring.evaluation import Metrics
 from scoring.intervals import Interval, Uncertainty, middle, resampled_scores, tie_groups, with_ranks
 from scoring.ranking import ranks
+from scoring.set_spread import SetDraws, draw_sets
 from scoring.tree import AsItIs, Float, How, Key, Leaf, Node, RawMetric
 
 B = 1000
@@ -45,20 +45,15 @@ def tree(sums: list[ClusterSums], *, pool: bool = True) -> Node:
 
 def drawn(
     trees: Mapping[str, Node], sums: Mapping[str, list[ClusterSums]], n: int, generator: np.random.Generator
-) -> tuple[dict[str, dict[Key, Float]], dict[str, Float]]:
-    """Resampled metrics by model, and units."""
-    return resample(sums, n, generator), draw_units(pools(trees.values()), n, generator)
+) -> tuple[dict[str, dict[Key, Float]], SetDraws]:
+    """Resampled metrics by model, and sets."""
+    return resample(sums, n, generator), draw_sets(pools(trees.values()), n, generator)
 
 
 def bootstrapped(
     trees: Mapping[str, Node], sums: Mapping[str, list[ClusterSums]], *, lower_is_better: bool = True
 ) -> dict[str, Uncertainty]:
     return with_ranks(resampled_scores(trees, *drawn(trees, sums, B, rng())), lower_is_better=lower_is_better)
-
-
-def each_way(metrics: Mapping[str, Metrics], units: Mapping[str, Float]) -> dict[str, tuple[object, object]]:
-    """The three ways to draw: clusters, test sets or both."""
-    return {"clusters": (metrics, {}), "test sets": ({}, units), "both": (metrics, units)}
 
 
 def board(*models: Float) -> dict[str, Uncertainty]:
@@ -110,10 +105,10 @@ def test_every_metric_domain_and_score_has_the_interval_of_its_resamples() -> No
         Node("d2", "", parts=(third,), pool=True),
     )
     root = Node("error", "", parts=domains)
-    metrics, units = resample({"m": sums}, B, rng()), draw_units(pools([root]), B, rng())
-    result = with_ranks(resampled_scores({"m": root}, metrics, units), lower_is_better=True)["m"]
+    metrics = resample({"m": sums}, B, rng())
+    result = with_ranks(resampled_scores({"m": root}, metrics), lower_is_better=True)["m"]
     t1, t2, t3 = (metrics["m"][t, "mae"] for t in TASKS)
-    d1 = np.exp(units["t1"] * np.log(t1) + units["t2"] * np.log(t2))  # one of the two is drawn
+    d1 = np.sqrt(t1 * t2)
     expected = {
         ("error",): (d1 + t3) / 2,
         ("error", "d1"): d1,
@@ -128,40 +123,7 @@ def test_every_metric_domain_and_score_has_the_interval_of_its_resamples() -> No
         assert result.nodes[path][:2] == pytest.approx((ordered[24], ordered[975])), path
     assert result.score == result.nodes[("error",)]
     assert result.metrics["t1", "mae"][:2] == result.nodes[("error", "d1", "t1")][:2]
-    assert [result.nodes[p].n_held for p in (("error",), ("error", "d1"), ("error", "d2"))] == [1, 0, 1]
-
-
-def test_what_is_drawn_can_be_chosen() -> None:
-    same = np.broadcast_to(np.array([[1.0], [2.0], [6.0]]), DIFFICULTY.shape)
-    sums = {"m": stats(same)}
-    trees = {"m": tree(sums["m"])}
-    runs = {
-        way: with_ranks(resampled_scores(trees, *some), lower_is_better=True)["m"]
-        for way, some in each_way(*drawn(trees, sums, B, rng())).items()
-    }
-    assert runs["clusters"].score[:2] == pytest.approx((3, 3))  # no spread within a test set
-    assert runs["test sets"].score[:2] == (1, 6)
-    assert runs["both"].score[:2] == pytest.approx((1, 6))
-    assert not runs["test sets"].metrics["t1", "mae"].known
-    assert not runs["test sets"].nodes["error", "t1"].known
-    assert [runs[way].score.n_held for way in ("clusters", "test sets", "both")] == [0, 3, 0]
-
-
-def test_both_covers_the_mean_of_few_test_sets_where_either_alone_does_not() -> None:
-    """200 boards of 6 test sets, which vary about a true mean of 0, each of 8 clusters, which vary about its mean."""
-    draw, names = np.random.default_rng(2), tuple("abcdefgh")
-    hits = dict.fromkeys(("clusters", "test sets", "both"), 0)
-    for _ in range(200):
-        errors = draw.normal(size=(6, 1)) + 1.5 * draw.normal(size=(6, 8))
-        sums = [ClusterSums(f"t{i}", "mae", names, values, np.ones(8)) for i, values in enumerate(errors)]
-        root, seed = tree(sums), np.random.default_rng(int(draw.integers(2**32)))
-        for way, some in each_way(*drawn({"m": root}, {"m": sums}, 200, seed)).items():
-            interval = with_ranks(resampled_scores({"m": root}, *some), lower_is_better=True)["m"].score
-            hits[way] += interval.low <= 0 <= interval.high
-    coverage = {way: n / 200 for way, n in hits.items()}
-    assert 0.92 <= coverage["both"] <= 0.99
-    assert coverage["clusters"] < 0.85
-    assert coverage["test sets"] < 0.92
+    assert [result.nodes[p].n_held for p in (("error",), ("error", "d1"), ("error", "d2"))] == [0, 0, 0]
 
 
 def test_one_cluster_and_one_test_set_have_no_interval_and_separate_nothing() -> None:
@@ -173,7 +135,7 @@ def test_one_cluster_and_one_test_set_have_no_interval_and_separate_nothing() ->
         assert not uncertain.score.known
         assert not uncertain.metrics["t1", "mae"].known
         assert not uncertain.rank_interval.known
-        assert uncertain.score.n_held == 2  # the metric and the pool
+        assert uncertain.score.n_held == 1
         assert uncertain.group == 1
     assert [result[m].rank for m in ("good", "bad")] == [1, 2]
 
@@ -195,7 +157,7 @@ def test_a_model_without_a_score_has_neither_rank_nor_group() -> None:
     assert not result["none"].score.known
     assert not result["none"].rank_interval.known
     assert (result["a"].rank, result["a"].group) == (1, 1)
-    assert with_ranks(resampled_scores({}, {}, {}), lower_is_better=True) == {}
+    assert with_ranks(resampled_scores({}, {}), lower_is_better=True) == {}
 
 
 def test_tie_groups_by_hand() -> None:

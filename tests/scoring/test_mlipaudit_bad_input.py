@@ -43,6 +43,7 @@ def release_message(old: str, new: str) -> str:
     [
         (Measured([0.1], "nm"), f"{RMSD}: unit 'nm' should be 'Å'"),
         (Measured([0.1, -0.2], "Å"), f"{RMSD}: item 1 is -0.2, negative; give errors as magnitudes"),
+        (Measured(np.array([0.1, -0.2]), "Å"), f"{RMSD}: item 1 is -0.2, negative; give errors as magnitudes"),
         (Measured([-inf], "Å"), f"{RMSD}: item 0 is -inf, negative; give errors as magnitudes"),
         (Measured([], "Å"), f"{RMSD}: values: no items; give None for each that failed"),
         (Measured([0.1], "Å", n_failed=-1), f"{RMSD}: n_failed -1 is negative"),

@@ -58,3 +58,12 @@ def test_ml_peg_thresholds_are_those_of_their_sources() -> None:
     assert len(facts.benchmarks) == 77
     assert sum(len(benchmark.metrics) for benchmark in facts.benchmarks.values()) == 339
     assert all(benchmark.source for benchmark in facts.benchmarks.values())
+
+
+def test_as_published_the_preset_for_materials_has_no_defects() -> None:
+    """ML-PEG at commit 6a03c7a names the category Defect there, which is none; no other weight of a preset differs."""
+    facts = load_facts()
+    for preset in facts.presets:
+        corrected, published = (facts.weights(preset, as_published=each).categories for each in (False, True))
+        changed = {"Defects": (1.0, 0.0)} if preset == "Materials" else {}
+        assert {c: (corrected[c], published[c]) for c in corrected if corrected[c] != published[c]} == changed

@@ -21,9 +21,10 @@ from scoring import (
     load_release,
     property_tree,
 )
-from scoring.bootstrap import draw_units, pools
+from scoring.bootstrap import pools
 from scoring.evaluation import Draw
 from scoring.intervals import resampled_scores, with_ranks
+from scoring.set_spread import draw_sets
 from scoring.tree import Float, Key, with_left_out
 from tests.world.made_answers import answers_of
 from tests.world.one_tree import score
@@ -91,11 +92,11 @@ def test_ranks_may_go_by_other_trees_than_scores() -> None:
     trees = {model: instability_tree(model_runs, RULES.instability) for model, model_runs in runs.items()}
     worst = {model: with_left_out(tree) for model, tree in trees.items()}
     metrics: dict[str, dict[Key, Float]] = {model: {} for model in trees}
-    units = draw_units(pools(trees.values()), 200, np.random.default_rng(1))
-    by_score = with_ranks(resampled_scores(trees, metrics, units), lower_is_better=True)
-    by_worst = with_ranks(resampled_scores(worst, metrics, units), lower_is_better=True)
+    sets = draw_sets(pools(trees.values()), 200, np.random.default_rng(1))
+    by_score = with_ranks(resampled_scores(trees, metrics, sets), lower_is_better=True)
+    by_worst = with_ranks(resampled_scores(worst, metrics, sets), lower_is_better=True)
     assert [by_score[model].rank for model in trees] != [by_worst[model].rank for model in trees]
-    for model, mixed in with_ranks(resampled_scores(trees, metrics, units, worst), lower_is_better=True).items():
+    for model, mixed in with_ranks(resampled_scores(trees, metrics, sets, worst), lower_is_better=True).items():
         scored, ranked = by_score[model], by_worst[model]
         assert (mixed.value, mixed.score, mixed.nodes) == (scored.value, scored.score, scored.nodes)
         assert (mixed.rank, mixed.rank_interval, mixed.group) == (ranked.rank, ranked.rank_interval, ranked.group)
@@ -129,13 +130,3 @@ def test_as_published_states_the_unit_of_time_of_slopes() -> None:
     assert isinstance(facts["time unit [ps]"], float)
     assert isinstance(facts["tolerance"], float)
     assert term.value == pytest.approx(math.log10(1e-3 * facts["time unit [ps]"] / facts["tolerance"]))
-
-
-def test_test_sets_that_a_model_skipped_count_as_worst_when_they_are_drawn() -> None:
-    """A model answers one of two sets. If the other is drawn twice, its score is 1; the draw is not left out."""
-    tasks = [AskedTask("a", "X", LABELS), AskedTask("b", "X", LABELS)]
-    tree = force_field_tree(tasks, _answers(a=0.25), RULES.force_field)
-    units = {"a": np.array([2.0, 1.0, 0.0]), "b": np.array([0.0, 1.0, 2.0])}
-    drawn = with_ranks(resampled_scores({"one": tree}, {"one": {}}, units), lower_is_better=True)["one"]
-    assert drawn.value == pytest.approx(0.5)
-    assert (drawn.score.low, drawn.score.high) == pytest.approx((0.25, 1.0))

@@ -166,6 +166,11 @@ def test_a_bad_fact_names_release_task_and_field(path: str, value: object, words
     assert words in text
 
 
+def test_published_errors_are_divided_by_numbers_in_ev() -> None:
+    config = changed(changed(FIVE, "ff.std_unit", "meV"), "ff.raw_to_std_factor", 1.0)
+    assert complaint(config, {"one": GENERAL}) == "release by-hand: ff.std_unit: must be eV, as std_eV says"
+
+
 @pytest.mark.parametrize("path", ["release", "ff", "pc", "ff.cap_at_1", "pc.cap_at_1_before_penalty", "ff.metric_keys"])
 def test_a_missing_key_is_named(path: str) -> None:
     assert complaint(without(FIVE, path), {"one": GENERAL}) == f"release config.json: {path}: Field required"

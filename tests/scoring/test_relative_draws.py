@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import coverage_of_relative, star
-from scoring.bootstrap import draw_units, pools, resample, resample_relative
+from scoring.bootstrap import resample, resample_relative
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
-from scoring.evaluation import Draw, Metrics, scores
+from scoring.evaluation import Metrics, scores
 from scoring.intervals import middle, resampled_scores
 from scoring.lambench.answers import RelativeError
 from scoring.shared_structures import Loss, SharedErrors
@@ -89,9 +89,9 @@ def domain(stats: list[ClusterSums]) -> Node:
     return Node("error", "", parts=tuple(leaves), how=How.LOGARITHMIC_MEAN, pool=True, absent=1.0)
 
 
-def is_inside(tree: Node, metrics: Metrics, units: dict[str, Float]) -> bool:
+def is_inside(tree: Node, metrics: Metrics) -> bool:
     """Whether the value lies in the middle of its draws, before it becomes an end of them."""
-    (drawn,) = scores({"m": tree}, Draw(units=units), {"m": metrics}).values()
+    (drawn,) = scores({"m": tree}, metrics={"m": metrics}).values()
     low, high = middle(drawn, 0.95)
     (value,) = scores({"m": tree})["m"]
     return bool(low * (1 - 1e-9) <= value <= high * (1 + 1e-9))
@@ -103,9 +103,8 @@ def test_a_value_lies_in_its_own_interval() -> None:
     for seed in range(16):
         generator = np.random.default_rng(seed)
         tree, stats = near_the_cap(generator)
-        units = draw_units(pools([tree]), B, generator)
-        redrawn += is_inside(tree, resample_relative({"m": stats}, B, rng())["m"], units)
-        held += is_inside(tree, resample({"m": stats}, B, rng())["m"], units)
+        redrawn += is_inside(tree, resample_relative({"m": stats}, B, rng())["m"])
+        held += is_inside(tree, resample({"m": stats}, B, rng())["m"])
     assert redrawn >= 15
     assert held <= 8
 
@@ -114,7 +113,7 @@ def test_scores_have_the_relative_draws_and_metrics_the_raw_ones() -> None:
     trivial = rng().lognormal(0.0, 1.0, 30)
     stats = [sums(0.5 * trivial, trivial)]
     raw, ratios = resample({"m": stats}, B, rng()), resample_relative({"m": stats}, B, rng())
-    result = resampled_scores({"m": domain(stats)}, ratios, {}, raw=raw)["m"].uncertainty
+    result = resampled_scores({"m": domain(stats)}, ratios, raw=raw)["m"].uncertainty
     assert result.score[:2] == pytest.approx((0.5, 0.5))
     assert result.metrics[KEY][:2] == pytest.approx(tuple(map(float, middle(raw["m"][KEY], 0.95))))
 

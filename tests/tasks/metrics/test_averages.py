@@ -53,7 +53,7 @@ def test_sums_are_clipped_by_item() -> None:
 def test_the_mean() -> None:
     """Plain 48 / 7; penalised at W = 4 (3 + 5 + 16 + 12) / 10, and at 10 × 0.5 (3 + 5 + 20 + 15) / 10."""
     metric = average().metric(0.5, cost=4.0)
-    assert (metric.value, metric.charged) == (pytest.approx(48 / 7), pytest.approx(3.6))
+    assert (metric.value, metric.charged) == pytest.approx((48 / 7, 3.6))
     assert (metric.unit, metric.n_items, metric.n_failed) == ("eV", 4, 1)
     assert (metric.baseline, metric.failure_cost) == (0.5, 4.0)
     assert average().metric(0.5).charged == pytest.approx(4.3)
@@ -73,7 +73,7 @@ def test_the_root_of_the_mean() -> None:
 def test_a_share_in_percent() -> None:
     """A cost of 400 % is 4."""
     metric = average(scale=100.0).metric(0.5, cost=400.0)
-    assert (metric.value, metric.charged) == (pytest.approx(4800 / 7), pytest.approx(360.0))
+    assert (metric.value, metric.charged) == pytest.approx((4800 / 7, 360.0))
 
 
 def test_if_all_failed_there_is_no_value() -> None:
@@ -116,7 +116,7 @@ def test_some_of_the_items() -> None:
     assert Average("mae", "eV", array(1.0), array(1.0)).over(np.array([True])).errors is None
     part = average(root=True).part("element", "Cu", chosen)
     assert (part.by, part.name, part.metric, part.unit) == ("element", "Cu", "rmse", "eV")
-    assert (part.value, part.n_items, part.n_failed) == (pytest.approx(math.sqrt(43 / 5)), 3, 1)
+    assert (part.value, part.n_items, part.n_failed) == pytest.approx((math.sqrt(43 / 5), 3, 1))
 
 
 def test_parts_by_group() -> None:

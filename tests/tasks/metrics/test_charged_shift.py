@@ -202,6 +202,15 @@ def test_small_errors_keep_the_least_squares_fit(n_elements: int) -> None:
     assert plain < 300 * 2e-4 * case.failure_cost**2
 
 
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_least_squares_fit_remains_where_no_other_is_better_by_a_frame(power: int) -> None:
+    """Forty frames at ±W/2 have a charge of 10 or 20; without one, all others and W are more."""
+    differences = np.tile([0.5, -0.5], 20)
+    fit_charge = clipped_sum(differences, 1.0, power)
+    assert fit_charge == 40 * 0.5**power
+    assert penalised_errors(np.ones((40, 1)), differences, fit_charge, 1.0, power) is None
+
+
 @pytest.mark.parametrize("n_elements", [89, 4])
 def test_an_element_that_few_frames_have_is_fitted_beside_outliers(n_elements: int) -> None:
     rng = np.random.default_rng(6)
