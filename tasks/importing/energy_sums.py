@@ -145,7 +145,7 @@ class Sums:
         names = tuple(self.structures)
         table = Table(id=names, group=tuple(self.groups[name] for name in names), cluster=names, differences=rows)
         labels = {} if self.labels is None else {level: self.labels}
-        doubts = (self._guesses(),) if self.guessed else ()
+        doubts: tuple[str, ...] = (self._guesses(),) if self.guessed else ()
         doubts += (without_protons(list(protons.items())),) if protons else ()
         dataset = Dataset(with_periodicity(card, frames), frames, table, labels, doubts=doubts)
         return checked_set(dataset, card.name if where is None else where)
