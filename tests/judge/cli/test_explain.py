@@ -22,8 +22,6 @@ from tests.world.world import World
 A, B = submission("alpha"), submission("beta")
 TASKS = {t.name: t for t in SUITE.tasks}
 PUBLISHED = 'release = "lambench-0.3.1"\n'
-
-
 TOLD = "as published: a model without forces and stress gets rmsd 0.01 Å, 0.03 of the baseline"
 
 
