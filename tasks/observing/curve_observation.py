@@ -154,9 +154,11 @@ def _search(curves: list[_SearchedCurve], model: BatchCalculator, watch: Watch, 
     while living := [curve for curve in curves if not curve.done]:
         asked = Frames.concatenate([curve.structures.at(curve.volumes) for curve in living])
         energy, failure = _answers(asked, model, watch, rng, share)
-        ends = np.cumsum([len(curve.volumes) for curve in living])[:-1]
-        for curve, *answer in zip(living, np.split(energy, ends), np.split(failure, ends), strict=True):
-            curve.go_on(*answer)
+        begin = 0
+        for curve in living:
+            end = begin + len(curve.volumes)
+            curve.go_on(energy[begin:end], failure[begin:end])
+            begin = end
         watch.progress(sum(curve.done for curve in curves), len(curves), "curves")
         share = 1.0
         failed = sum(curve.cause not in (Cause.NONE, Cause.NOT_CONVERGED) for curve in curves)

@@ -39,19 +39,19 @@ def curve_numbers(structures: Structures) -> Int:
 
 def _continues(frames: Frames, start: int, i: int) -> bool:
     """Whether structure i belongs to the curve that begins with `start` and has all structures between them."""
-    atoms = [frames.numbers[frames.atom_slice(j)] for j in (start, i)]
+    first, this = (frames.numbers[frames.atom_slice(j)] for j in (start, i))
     volumes = frames.volumes  # NaN without three periodic directions
     step = np.sign(volumes[start + 1] - volumes[start])
-    if not (np.array_equal(*atoms) and step != 0 and np.sign(volumes[i] - volumes[i - 1]) == step):
+    if not (np.array_equal(first, this) and step != 0 and np.sign(volumes[i] - volumes[i - 1]) == step):
         return False
     return i == start + 1 or not _same_shape(frames, start, start + 1) or _same_shape(frames, start, i)
 
 
 def _same_shape(frames: Frames, a: int, b: int) -> bool:
-    cells = [frames.cell[i] / np.cbrt(frames.volumes[i]) for i in (a, b)]
-    if not np.allclose(*cells, rtol=0, atol=SAME_SHAPE):
+    one, other = (frames.cell[i] / np.cbrt(frames.volumes[i]) for i in (a, b))
+    if not (np.abs(one - other) < SAME_SHAPE).all():
         return False
-    apart = np.subtract(*(_scaled_positions(frames, i) for i in (a, b)))
+    apart = _scaled_positions(frames, a) - _scaled_positions(frames, b)
     return bool((np.abs(apart - np.round(apart)) < SAME_SHAPE).all())
 
 

@@ -50,7 +50,7 @@ def ordered_differences() -> KindExample:
 
 def scans_of_phases() -> KindExample:
     """Two groups of two phases, with the shape of each energy."""
-    example = asking("equation_of_state", distances=True, shape=True)
+    example = asking("equation_of_state", distances=True, shape=True, volumes="published")
     curves = [
         curve.model_copy(
             update={
