@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Conductivity, ConductivityReference
 from tasks.metrics.averages import Average, parts_by_group
-from tasks.metrics.contributions import stored_column
+from tasks.metrics.constant_baseline import FEWEST_REFERENCES
+from tasks.metrics.contributions import baseline_column, stored_column
 from tasks.metrics.measurement import Measurement, items_of
 from tasks.metrics.metric import Metric
 from tasks.simulation.force_sets import ORDERS, CrystalForces, SymmetryEnd
@@ -31,6 +32,8 @@ PERCENT = 100.0
 ERRORS = ("srme", "sre")
 HAS_MODES = "has_modes"
 SHARES = ("failed", "imaginary", "broken")
+# Conductivities of the trivial model, in steps of 10 % [W/m/K].
+CONSTANTS = np.geomspace(0.01, 1e4, 146)
 # Of the solution from forces: it goes up when the same forces give other numbers, so that none is read that was kept.
 SOLUTION_VERSION = 1
 
@@ -126,7 +129,31 @@ def item_columns(
             cause[k] = Cause.UNSTABLE
         for name, value in {**errors, **_shares(end, not errors)}.items():
             columns[name][k] = value
-    return cause, columns
+    stated = [row.reference[label_set] for row in rows]
+    return cause, columns | trivial_columns(stated)
+
+
+def trivial_columns(references: Sequence[ConductivityReference]) -> dict[str, Float]:
+    """(k,) `srme` and `sre` of the best trivial model, NaN where the reference has no modes.
+
+    It has one conductivity for all crystals, to which all modes contribute alike. Of fewer than four references it is
+    zero.
+    """
+    constants = CONSTANTS if len(references) >= FEWEST_REFERENCES else np.zeros(1)
+    errors = {name: np.full((len(references), len(constants)), np.nan) for name in ERRORS}
+    for row, reference in enumerate(references):
+        mean = (constants + reference.kappa) / 2
+        errors["sre"][row] = np.abs(constants - reference.kappa) / mean
+        if reference.modes:
+            modes, weights = np.array(reference.modes), np.array(reference.weights)
+            even = constants[:, None, None] * weights[:, None] / modes.shape[1]
+            errors["srme"][row] = np.abs(even - modes).sum(axis=(1, 2)) / weights.sum() / mean
+    columns = {}
+    for name, values in errors.items():
+        known = np.isfinite(values).all(axis=1)
+        best = int(np.argmin(values[known].mean(axis=0))) if known.any() else 0
+        columns[baseline_column(name)] = values[:, best]
+    return columns
 
 
 def conductivity_errors(found: ModeConductivity, reference: ConductivityReference) -> dict[str, float]:
@@ -152,7 +179,13 @@ def mean_errors(columns: Mapping[str, Float]) -> list[Average]:
     """The metrics that are means over items; `srme` is that over references with modes."""
     every = np.ones(len(stored_column(columns, "kappa")))
     counts = {"srme": stored_column(columns, HAS_MODES), "sre": every}
-    errors = [Average(name, "", stored_column(columns, name), counts[name]) for name in ERRORS if counts[name].any()]
+    errors = [
+        Average(
+            name, "", stored_column(columns, name), counts[name], baseline=stored_column(columns, baseline_column(name))
+        )
+        for name in ERRORS
+        if counts[name].any()
+    ]
     return errors + [
         Average(f"{name}_percent", "%", stored_column(columns, name), every, scale=PERCENT) for name in SHARES
     ]
@@ -160,9 +193,9 @@ def mean_errors(columns: Mapping[str, Float]) -> list[Average]:
 
 def metric_of(average: Average) -> Metric:
     """The metric; its failure cost is that of a crystal without a conductivity."""
-    if average.unit == "%":
+    if average.baseline is None:
         return average.metric(None, PERCENT)
-    return average.metric(WORST, WORST)
+    return average.metric(float(average.baseline[average.counts > 0].mean()), WORST)
 
 
 def mean_difference(columns: Mapping[str, Float]) -> Metric:

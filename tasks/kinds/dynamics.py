@@ -24,6 +24,9 @@ that answers zero. For the rest W is declared:
 | unstable_percent | 100 % | the largest value, which a model without forces has |
 
 A system with runs over their time, or that the model did not answer, has no number of stability, and costs W.
+
+The start tells part of the answer: a model that is harmonic about the first structure keeps its density, its bonds and
+the peaks of its g(r), far below the error of an ideal gas, and none of its runs is unstable. It is not stopped here.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ baseline: division by its maximum would measure the rounding.
 
 Failure cost: if any point of a scan fails, the item has that cause (the one with the highest code) and no number. It
 costs W in each mean, at which errors are clipped: ten times the metric's baseline; among barriers it counts as off. The
-baseline is the flat profile, zero everywhere; if its count is 0, the metric has no baseline.
+baseline is the smallest error of the profiles that know no chemistry (`tasks.kinds.equal_profiles`): the flat one, or,
+with four scans or more, the same humps in all of them. If its count is 0, the metric has no baseline.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from tasks.datasets.card import Positive, Scan
 from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
+from tasks.kinds.equal_profiles import constants_off, smallest, table_of, trivial_tables
 from tasks.kinds.scan_forms import FORMS
 from tasks.metrics.averages import contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
@@ -98,7 +100,8 @@ class EnergyProfiles(AsksEachStructure):
 
     name: str = "energy_profiles"
     observe_version: int = 2
-    measure_version: int = 3  # since 3 the items have the errors of the flat profile
+    # Since 3 the items have the errors of the flat profile; since 4 of the best profile without chemistry.
+    measure_version: int = 4
     parameters: type[Parameters] = EnergyProfilesParameters
     traits: Traits = Traits(
         title="energy profiles",
@@ -119,7 +122,9 @@ class EnergyProfiles(AsksEachStructure):
             KindMetric("profile_rmse", "Profile RMSE", "kcal/mol"),
             *ENERGY_PROBES,
         ),
-        baseline=KindBaseline("Flat profile", "A trivial model whose profiles are zero everywhere."),
+        baseline=KindBaseline(
+            "Without chemistry", "The best model whose profiles are flat, or have the same humps for all scans."
+        ),
     )
 
     def measure(
@@ -142,27 +147,30 @@ class EnergyProfiles(AsksEachStructure):
         cause[(cause == 0) & ~np.array([np.isfinite(energy).all() for energy in energies])] = Cause.NON_FINITE
         form = FORMS[parameters.quantity]
         rows = zip(scans, energies, references, cause, strict=True)
-        columns = _table([form.evaluate(s, np.full(len(e), np.nan) if c else e, r) for s, e, r, c in rows])
-        flat = _table([form.evaluate(s, np.zeros(len(r)), r) for s, r in zip(scans, references, strict=True)])
+        columns = table_of([form.evaluate(s, np.full(len(e), np.nan) if c else e, r) for s, e, r, c in rows])
+        tables = trivial_tables(parameters.quantity, scans, references)
         groups, stated = [scan.group for scan in scans], dataset.baselines(chosen)
         metrics: dict[str, Metric] = {}
         parts: list[MetricPart] = []
-        for average in form.averages(columns):
-            trivial = next(a for a in form.averages(flat) if a.name == average.name)
-            baseline = float(trivial.sums.sum() / trivial.counts.sum()) ** (0.5 if average.root else 1.0)
+        trivial: dict[str, Float] = {}
+        for mean, average in zip(form.means, form.averages(columns), strict=True):
+            sums = smallest([np.abs(table[mean.sums]) for table in tables])
+            trivial[baseline_column(mean.sums)] = sums
+            baseline = float(sums.sum() / average.counts.sum()) ** (0.5 if average.root else 1.0)
             metrics[average.name] = average.metric(stated.get(average.name, baseline))
             if not average.root:
                 parts += parts_by_group([average], groups)
         if parameters.quantity == "energy":
-            off, off_if_flat = (off_by_more(table["barrier_error"], parameters.tolerance) for table in (columns, flat))
-            metrics[OFF] = barriers_off(off, off_if_flat, stated.get(OFF))
-            columns["barrier_off"], columns[baseline_column("barrier_off")] = off, off_if_flat
+            off = off_by_more(columns["barrier_error"], parameters.tolerance)
+            trivial_off = smallest(constants_off(tables[0]["barrier_reference"], parameters.tolerance))
+            metrics[OFF] = barriers_off(off, trivial_off, stated.get(OFF))
+            columns["barrier_off"], columns[baseline_column("barrier_off")] = off, trivial_off
         if parameters.soft_thresholds is not None:
             errors = [columns[name] for name in ("conformer_mae", "conformer_rmse")]
             metrics["conformer_score"] = soft_score(
                 [soft_scores(each, t) for each, t in zip(errors, parameters.soft_thresholds, strict=True)]
             )
-        columns |= {baseline_column(mean.sums): np.abs(flat[mean.sums]) for mean in form.means}
+        columns |= trivial
         probes = probe_results(observation, dataset.frames, answer)
         return Measurement({**metrics, **probes.metrics}, items_of(scans, cause, columns), probes.notes, parts)
 
@@ -208,18 +216,14 @@ def check_quantity(scans: Sequence[Scan], parameters: EnergyProfilesParameters, 
 OFF = "n_barriers_off"
 
 
-def _table(rows: Sequence[Mapping[str, float]]) -> dict[str, Float]:
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-
 def off_by_more(error: Float, tolerance: float) -> Float:
     """(k,) 1 where `error` is more than `tolerance`, 0 where not, NaN where a scan failed (NaN)."""
     return np.where(np.isfinite(error), np.abs(error) > tolerance, np.nan)
 
 
-def barriers_off(off: Float, flat: Float, stated: float | None) -> Metric:
-    """How many barriers (k,) are off; failed ones (NaN) count as off. The baseline is the count of the flat profile."""
+def barriers_off(off: Float, trivial: Float, stated: float | None) -> Metric:
+    """How many barriers (k,) are off; failed ones (NaN) are. The baseline is the count of the trivial model."""
     answered = np.isfinite(off)
     value = float(off[answered].sum()) if answered.any() else None
-    baseline = stated if stated is not None else float(flat.sum()) or None
+    baseline = stated if stated is not None else float(trivial.sum()) or None
     return Metric(value, "", len(off), int((~answered).sum()), float(np.fmin(off, 1.0).sum()), baseline, 1.0)

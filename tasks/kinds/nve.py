@@ -12,6 +12,9 @@ speed it could not finish (`tasks.observing.time_budget`); it is not measured, a
 A run in which no force acts has no drift, for any energies. Its kinetic energy stays constant, which no
 interacting structure does once its atoms move. It is NO_FORCES, a result of the model, and costs as much as a failure.
 
+The drift tells whether a model conserves energy, not whether it knows chemistry: there is nothing to draw. A model that
+is harmonic about the first structure has no drift, and is not stopped here.
+
 **Failure cost.** There is no trivial model, so W is declared: 4.9 eV/atom/ps, five decades above the drift of 4.9e-5
 eV/atom/ps that counts as zero (LAMBench's 5e-4 per 1000 ASE time units), where the instability score is worst
 (`scoring.instability`). In the penalised `slope_geomean` every slope is clipped at W, and every trajectory without a

@@ -214,7 +214,7 @@ def achieved_at_start(average: Average) -> float:
     assert average.baseline is not None
     members = average.counts > 0
     mean = float(average.baseline[members].sum() / average.counts[members].sum())
-    return mean ** (0.5 if average.root else 1.0)
+    return float(mean ** (0.5 if average.root else 1.0))
 
 
 def published_starts(averages: Sequence[Average], metrics: Mapping[str, Metric]) -> str:

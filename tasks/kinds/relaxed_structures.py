@@ -293,7 +293,7 @@ class RelaxedStructures:
         metrics |= difference_statistics(items, rows, metrics, parameters.statistics, parameters.unit)
         metrics |= uncertain_metrics(metrics, rows, level, parameters.unit)
         metrics[STEPS] = mean_steps(ends)
-        notes = {"items in": parameters.unit} if dataset.table.differences else {}
+        notes: dict[str, str] = {"items in": parameters.unit} if dataset.table.differences else {}
         if published:
             notes["starts"] = published_starts(means, metrics)
         return Measurement(metrics, items, notes, parts)

@@ -55,4 +55,4 @@ def constant_baseline(references: Float) -> Float:
     known = np.isfinite(errors)
     n_known = known.sum(axis=0)
     sums = np.where(known, errors, 0.0).sum(axis=0)
-    return np.divide(sums, n_known, out=np.full(len(sums), np.nan), where=n_known > 0)
+    return np.asarray(np.divide(sums, n_known, out=np.full(len(sums), np.nan), where=n_known > 0))
