@@ -19,7 +19,7 @@ from tasks.kinds.registry import KINDS
 from tests.tasks.adversaries.layouts import every_layout
 
 SECRETS = tuple(f"secret {k}".encode() for k in range(20))
-ROUNDING = 1e-6
+ROUNDING = 1e-3  # a model that answers nearly zero differs by so much from one that answers zero
 
 
 def measure_questions() -> Iterator[Figure]:

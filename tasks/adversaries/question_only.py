@@ -20,6 +20,9 @@ class QuestionOnly(Calculator):
 
     implemented_properties: ClassVar[list[str]] = ["energy", "forces", "stress"]  # type: ignore[misc]
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
     def remember(self, atoms: Atoms) -> None:
         """Notes a question before any of its batch is answered."""
 

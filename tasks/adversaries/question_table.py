@@ -15,12 +15,11 @@ from tasks.adversaries.run_adversary import (
     shares,
 )
 from tasks.kind import Kind, ScoreFamily
+from tasks.metrics.published_questions import published_note
 
 LABELS_AS_GIVEN = "labels as given: nothing to draw"
 PUBLISHED = "published protocol"
 PUBLIC_COPY = "a copy of public structures, which are the references"
-# A note of a measurement that begins so says what the questions of a published protocol give away.
-AS_PUBLISHED = "as published"
 
 
 class Cell(NamedTuple):
@@ -60,8 +59,7 @@ def cells_of(
     mark = mark if traits.draws else LABELS_AS_GIVEN
     for secret in asked:
         measurement = measured(task, adversary, secret, known)
-        if any(note.startswith(AS_PUBLISHED) for note in measurement.notes.values()):
-            mark = PUBLISHED
+        mark = PUBLISHED if published_note(measurement.notes) else mark
         found = shares(measurement)
         names = traits.scored(found) if traits.score is ScoreFamily.PROPERTY else found
         for name in names:

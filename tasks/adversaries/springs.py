@@ -95,7 +95,7 @@ class Springs(QuestionOnly):
     """
 
     def __init__(self, *, forces: bool = True, stress: bool = True) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._shown = (forces, stress)
         self._first, self._targets = Places(), Places()
 
@@ -125,7 +125,7 @@ class NearestStored(QuestionOnly):
     """
 
     def __init__(self, stored: Frames) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._stored = Places(stored.atoms(i) for i in range(len(stored)))
 
     def answer(self, atoms: Atoms) -> tuple[float, Float, Float]:

@@ -29,7 +29,7 @@ class CentredVolumes(QuestionOnly):
     """
 
     def __init__(self, place: str) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._centre = PLACES[place]
         self._crystals: dict[bytes, list[tuple[Float, list[float]]]] = {}
 

@@ -22,10 +22,11 @@ from sandbox.events import plain
 from scoring import RawMetric, Term, as_data
 from scoring.names import LAMBENCH, SCHEMES, SCORES
 from submissions.tables import number_text, plain_table, table_console
+from tasks.metrics.published_questions import published_note
 from tasks.suites.names import did_you_mean, known_name
 
 ALL_LEVELS = 99
-MAX_SCORES = 7  # in a summary of ten lines
+MAX_SCORES = 6  # in a summary of ten lines
 _BY_OPTION = {score.option: score for score in SCORES.values()}
 
 
@@ -56,6 +57,7 @@ def run_explain(
     console = table_console()
     print_lines(console, summary_of(board, row, terms, as_published))
     if details or score is not None or depth is not None:
+        print_lines(console, [f"{task}: {note}" for task, note in published_questions(row).items()])
         for name, term in shown.items():
             console.print()
             print_tree(term, console, levels, title_of(name))
@@ -97,6 +99,7 @@ def _print_json(board: Leaderboard, row: Row, shown: dict[str, Term], as_publish
         "variant": release.variant,
         "rank": row.rank,
         "scores": {name: as_data(term) for name, term in shown.items()},
+        "published_questions": published_questions(row),
     }
     print_scores_json(explanation)
 
@@ -113,6 +116,8 @@ def summary_of(board: Leaderboard, row: Row, terms: Mapping[str, Term], as_publi
     width = max((len(title_of(each)) for each in terms), default=0)
     for each, term in list(terms.items())[:MAX_SCORES]:
         lines.append(f"  {title_of(each):{width}}  {value_text(term)}  ({term.covered} of {term.total} measured)")
+    if published := published_questions(row):
+        lines.append(f"  asked as published, so that questions tell of the answers: {', '.join(published)}")
     n_more = len(terms) - MAX_SCORES
     more = f"{n_more} more score{'s' if n_more > 1 else ''}, and how" if n_more > 0 else "How"
     options = " --as-published" * as_published
@@ -122,6 +127,12 @@ def summary_of(board: Leaderboard, row: Row, terms: Mapping[str, Term], as_publi
     elif terms:
         lines.append(f"{more} each was computed: {command} --details; one of them: --score {next(iter(terms))}")
     return lines
+
+
+def published_questions(row: Row) -> dict[str, str]:
+    """By label of a task that keeps the questions of a published protocol, what they give away."""
+    notes = {line.task.label: published_note(line.result.notes) for line in row.tasks if line.result is not None}
+    return {label: note for label, note in notes.items() if note}
 
 
 def title_of(option: str) -> str:

@@ -22,6 +22,7 @@ from tests.world.world import World
 A, B = submission("alpha"), submission("beta")
 TASKS = {t.name: t for t in SUITE.tasks}
 PUBLISHED = 'release = "lambench-0.3.1"\n'
+TOLD = "as published: a model without forces and stress gets rmsd 0.01 Å, 0.03 of the baseline"
 
 
 def suite_text(head: str = "") -> str:
@@ -40,7 +41,9 @@ def judged() -> Iterator[World]:
         world = World(Path(folder))
         world.write_settings()
         (world.root / "small.toml").write_text(suite_text(PUBLISHED))
-        barriers = result(A, TASKS["barriers"], good_results(A, 0.25)[2].metrics, notes={"items in": "eV"})
+        barriers = result(
+            A, TASKS["barriers"], good_results(A, 0.25)[2].metrics, notes={"items in": "eV", "starts": TOLD}
+        )
         whole = [r for r in good_results(A, 0.25) if r.task != "barriers"]
         rest = [r for r in good_results(B, 0.5) if r.task != "barriers"]
         save(world.store, [A], [*whole, barriers])
@@ -83,6 +86,15 @@ def explain(world: World, *arguments: str) -> dict[str, Any]:
     assert status == 0
     assert isinstance(answer, dict)
     return answer
+
+
+def test_questions_of_a_published_protocol_are_said_beside_the_scores(judged: World) -> None:
+    assert explain(judged, A.id)["published_questions"] == {TASKS["barriers"].label: TOLD}
+    status, out, _ = judged.run_here("explain", A.id)
+    line = f"  asked as published, so that questions tell of the answers: {TASKS['barriers'].label}"
+    assert (status, line in out.splitlines()) == (0, True)
+    assert f"{TASKS['barriers'].label}: {TOLD}" in judged.run_here("explain", A.id, "--details")[1]
+    assert explain(judged, B.id)["published_questions"] == {}
 
 
 @pytest.mark.parametrize("variant", [(), ("--as-published",)])

@@ -16,6 +16,7 @@ from ase.calculators.emt import EMT
 from judge.cli.maintainer.demo import SUITE
 from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Leaderboard
+from tasks.adversaries.volumes import CentredVolumes
 from tasks.kind import Watch
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items
@@ -24,7 +25,6 @@ from tasks.quickstart.crystals import wien2k
 from tasks.quickstart.registry import BUILDERS
 from tasks.simulation.birch_murnaghan import energy, pressure
 from tasks.suites.suite import Suite, load_suite
-from tests.adversaries.middle import MiddleVolumes
 from tests.world.board_records import result, submission
 
 SECRETS = (b"one store", b"another store", b"a third store")
@@ -79,7 +79,7 @@ def board(models: Mapping[str, Callable[[], Any]], secret: bytes) -> Leaderboard
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_the_middle_of_the_volumes_is_last(secret: bytes) -> None:
-    models = {"middle": MiddleVolumes, "tabulated": Tabulated, "emt": EMT}
+    models = {"middle": lambda: CentredVolumes("middle"), "tabulated": Tabulated, "emt": EMT}
     rows = {row.submission.card.name: row for row in board(models, secret).rows}
     assert rows["tabulated"].rank == 1
     assert next(iter(rows)) == "tabulated"

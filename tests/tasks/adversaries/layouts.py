@@ -49,7 +49,7 @@ from tests.tasks.kind_examples import EXAMPLES
 ELEMENTS = ("Al", "Cu", "Ag", "Au", "Ni", "Pd", "Pt", "Si", "Ge", "Nb")
 PRESSED = ("Al", "Cu", "Au", "Si")
 OF_EMT = ("Al", "Cu", "Ag", "Au", "Ni", "Pd", "Pt")
-RELAXATION = {"optimizer": "BFGS", "fmax": 0.01, "max_steps": 100}
+RELAXATION = {"optimizer": "BFGS", "fmax": 0.01, "max_steps": 40}
 PRESSURE_GPA = 20.0
 
 

@@ -13,6 +13,7 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 from scipy.optimize import brentq
 
+from tasks.adversaries.volumes import CentredVolumes
 from tasks.kind import Observation, Watch
 from tasks.kinds.compression import FARTHEST, NEAREST, NEAREST_SHARES, USUAL_STEPS, Compression, CompressionParameters
 from tasks.model.calculator import InProcessCalculator
@@ -20,7 +21,6 @@ from tasks.quickstart.crystals import build_wien2k_compression
 from tasks.simulation.constant_bulk_modulus import compressed, least_errors
 from tasks.simulation.relaxation import Relaxation
 from tasks.structures.predictions import Cause
-from tests.adversaries.middle import MiddleVolumes
 from tests.tasks.made_up_crystals import Argon, Counting, StresslessArgon, make_crystals, silicon
 
 KIND = Compression()
@@ -217,7 +217,7 @@ def test_a_model_that_takes_the_start_for_the_volume_at_zero_pressure_is_worse_t
     shares = []
     for secret in range(20):
         around = replace(watch, secret=b"store %d" % secret)
-        observation = KIND.observe(dataset.structures, quick, InProcessCalculator(MiddleVolumes()), around)
+        observation = KIND.observe(dataset.structures, quick, InProcessCalculator(CentredVolumes("middle")), around)
         mae = KIND.measure(observation, dataset, quick, None).metrics["volume_per_atom_mae"]
         assert mae.charged is not None
         assert mae.baseline is not None

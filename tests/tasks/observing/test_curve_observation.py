@@ -13,6 +13,7 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
+from tasks.adversaries.volumes import CentredVolumes
 from tasks.datasets.card import Curve, CurveReference, Table
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.kind import Watch
@@ -21,7 +22,6 @@ from tasks.model.calculator import InProcessCalculator
 from tasks.observing.curve_observation import curve_faults
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause, FrameError, Predictions, Properties
-from tests.adversaries.middle import MiddleVolumes
 from tests.tasks.made_up_crystals import Argon, Counting
 
 KIND, DRAWN = EquationOfStateKind(), EquationOfStateParameters()
@@ -122,7 +122,9 @@ def test_a_model_that_takes_the_middle_is_worse_than_the_baseline(metals: Datase
     """With 20 secrets, also by the lower end of a 95 % interval over the curves."""
     secrets = [b"store %d" % i for i in range(20)]
     for secret in secrets:
-        observation = KIND.observe(metals.structures, DRAWN, InProcessCalculator(MiddleVolumes()), watch(secret))
+        observation = KIND.observe(
+            metals.structures, DRAWN, InProcessCalculator(CentredVolumes("middle")), watch(secret)
+        )
         measured = KIND.measure(observation, metals, DRAWN, None)
         for name in SCORED:
             charged, baseline = measured.metrics[name].charged, measured.metrics[name].baseline
@@ -134,7 +136,7 @@ def test_a_model_that_takes_the_middle_is_worse_than_the_baseline(metals: Datase
         low = errors.mean() - 2.26 * errors.std(ddof=1) / np.sqrt(10)  # Student's t for nine degrees of freedom
         assert low > 1.5 * 3.16, secret
     published = EquationOfStateParameters(volumes="published")
-    observation = KIND.observe(metals.structures, published, InProcessCalculator(MiddleVolumes()), watch())
+    observation = KIND.observe(metals.structures, published, InProcessCalculator(CentredVolumes("middle")), watch())
     measured = KIND.measure(observation, metals, published, None)
     assert measured.metrics["v0_mae_percent"].value == pytest.approx(0.0, abs=1e-6)  # the answer is in the questions
     assert "near the answer" in measured.notes["volumes"]

@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 
+from tasks.adversaries.volumes import CentredVolumes
 from tasks.kind import Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.model.calculator import InProcessCalculator
 from tasks.quickstart.crystals import FRAME_DRAWS, FRAME_ELEMENTS, build_wien2k_frames, frame_shares, wien2k
-from tests.adversaries.middle import MiddleVolumes
 
 
 def test_the_frames_of_an_element_are_on_one_side_of_its_minimum() -> None:
@@ -29,7 +29,7 @@ def test_the_frames_of_an_element_are_on_one_side_of_its_minimum() -> None:
 
 def test_a_model_that_takes_the_middle_is_no_better_than_the_trivial_one() -> None:
     kind, parameters, dataset = LabelledFrames(), LabelledFramesParameters(), build_wien2k_frames()
-    model = InProcessCalculator(MiddleVolumes())
+    model = InProcessCalculator(CentredVolumes("middle"))
     observation = kind.observe(dataset.structures, parameters, model, Watch(time.monotonic))
     metrics = kind.measure(observation, dataset, parameters, None).metrics
     for name in ("energy_rmse_per_atom", "energy_mae_per_atom", "virial_rmse_per_atom", "virial_mae_per_atom"):
