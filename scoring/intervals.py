@@ -10,6 +10,8 @@ Two questions are told apart.
 Ends of intervals are values of single draws, without interpolation: infinite errors have intervals too. A value that
 lies outside of its draws, as draws of many metrics together may lie on one side, is an end.
 
+If no set of a score has items to draw, such as runs of dynamics, its sets are its items, and both questions are one.
+
 With fewer than `MIN_INDEPENDENT` independent items a score has no order: neither a rank interval nor a tie group.
 
 An interval is unknown, NaN, if nothing could be resampled. A score without an interval is tied with every other score.
@@ -303,7 +305,7 @@ class _Resampled(NamedTuple):
         """By model its value, (B,) its values on the resamples, and (B,) on test sets like these."""
         values, varies = self.resampled.values, self.known[self.original.path].varies
         return {
-            model: (float(self.original.values[i, 0]), values[i] if varies else None, self.like_these[i])
+            model: (float(self.original.values[i, 0]), values[i] if varies else self.like_these[i], self.like_these[i])
             for i, model in enumerate(self.group.models)
         }
 
@@ -327,7 +329,11 @@ class _Resampled(NamedTuple):
             {key: (of_model or {}).get(key, 1.0) for key in intervals}
             for of_model, intervals in zip(known, metrics, strict=True)
         ]
-        wide = map(_interval_like_these, self.like_these, values)
+        wide = [*map(_interval_like_these, self.like_these, values)]
+        top = self.original.path
+        if not self.known[top].varies:
+            for of_node, interval in zip(nodes, wide, strict=True):
+                of_node[top] = interval._replace(n_held=of_node[top].n_held)
         return dict(zip(self.group.models, map(unranked, values, nodes, metrics, counts, by_metric, wide), strict=True))
 
 

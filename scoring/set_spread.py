@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.bootstrap import Pools, named_generator, seed_of
 from scoring.evaluation import Draw, Evaluated, TreeGroup, with_values
@@ -118,7 +119,7 @@ def like_these(group: TreeGroup, original: Evaluated, resampled: Evaluated, sets
         for path, node in nodes.items()
     }
     scores = np.broadcast_to(with_values(original, drawn), (n_models, len(next(iter(drawn.values()))[0])))
-    is_known = np.isfinite(deviations).all(axis=1)
+    is_known = np.asarray(np.isfinite(deviations).all(axis=1)).tolist()
     return [row if known else None for row, known in zip(scores, is_known, strict=True)]
 
 
@@ -129,13 +130,18 @@ def _without_sets(pool: Evaluated, values: Float) -> Float:
     return np.where(np.isnan(values), np.where(np.isnan(pool.values), np.nan, alone), values)
 
 
-def _are_positive(values: list[Float]) -> Float:
+def _are_positive(values: list[Float]) -> NDArray[np.bool_]:
     """(m, 1) True for a model all whose values (m, …) are positive or missing."""
-    return np.array([~(each <= 0).any(axis=1) for each in values]).all(axis=0)[:, np.newaxis]
+    return np.asarray(~np.concatenate([each <= 0 for each in values], axis=1).any(axis=1, keepdims=True))
 
 
 def _moved(
-    values: Float, items: Float, deviations: Float, pool: PoolDraws, logarithmic: Float, bounds: tuple[float, float]
+    values: Float,
+    items: Float,
+    deviations: Float,
+    pool: PoolDraws,
+    logarithmic: NDArray[np.bool_],
+    bounds: tuple[float, float],
 ) -> Float:
     """(m, B) the values of a pool on sets like these."""
     centre = _to(values, logarithmic)
@@ -146,7 +152,7 @@ def _moved(
         return np.clip(np.where(logarithmic, np.exp(np.where(logarithmic, moved, 0.0)), moved), *bounds)
 
 
-def _to(values: Float, logarithmic: Float) -> Float:
+def _to(values: Float, logarithmic: NDArray[np.bool_]) -> Float:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(logarithmic, np.log(values), values)
 
