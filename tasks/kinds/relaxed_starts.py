@@ -69,7 +69,7 @@ def _strained(frames: Frames, draw: StartDraw, rng: np.random.Generator) -> Fram
     elements = [" ".join(map(str, np.unique(frames.numbers[frames.atom_slice(i)]))) for i in range(len(frames))]
     group = np.unique(elements, return_inverse=True)[1]
     n = int(group.max()) + 1
-    signs = rng.permutation(np.arange(n) % 2 * 2 - 1)
+    signs = rng.permutation(np.arange(n) % 2 * 2 - 1) * rng.choice([-1, 1])  # of an odd number, either has one more
     common = draw.strain * signs * rng.uniform(0.5, 1.0, n)
     deviation = 0.25 * draw.strain * rng.uniform(-1.0, 1.0, (n, 6))
     deviation[:, :3] -= deviation[:, :3].mean(axis=1, keepdims=True)

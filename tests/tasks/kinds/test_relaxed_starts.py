@@ -78,6 +78,12 @@ def test_a_length_differs_by_half_of_the_strain_to_the_strain_half_of_them_longe
     np.testing.assert_allclose(drawn.cell, np.exp(common)[:, None, None] * reference.cell, atol=1e-9)
 
 
+def test_a_single_crystal_is_as_often_longer_as_shorter() -> None:
+    dataset = relaxation_set([bulk("Cu")], [bulk("Cu")])
+    longer = [start(dataset, secret, strain=0.1).volumes[0] > dataset.frames.volumes[0] for secret in SECRETS]
+    assert 5 <= sum(longer) <= 15  # of 20: all but 1 % of fair draws; the secrets are fixed
+
+
 def triclinic() -> Atoms:
     return Atoms(
         "CuAu", [(0, 0, 0), (1.1, 1.3, 1.9)], cell=[[3.1, 0.0, 0.0], [0.4, 3.4, 0.0], [0.3, 0.5, 3.9]], pbc=True
