@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.report import Figure
 from tasks.adversaries.family import ADVERSARIES
-from tasks.adversaries.question_table import Cell, cells_of, is_judged_by_baseline
+from tasks.adversaries.question_table import AdversaryCell, cells_of, is_judged_by_baseline
 from tasks.adversaries.run_adversary import AdversaryTask, public_facts
 from tasks.kinds.registry import KINDS
 from tests.tasks.adversaries.layouts import every_layout
@@ -33,7 +33,7 @@ def measure_questions() -> Iterator[Figure]:
                     yield figure(layout, task, adversary, cells_of(task, adversary, SECRETS, facts))
 
 
-def figure(layout: str, task: AdversaryTask, adversary: str, cells: list[Cell]) -> Figure:
+def figure(layout: str, task: AdversaryTask, adversary: str, cells: list[AdversaryCell]) -> Figure:
     """The cell in which the adversary comes off best."""
     name = f"{layout}, {task.kind.name}, {adversary}"
     if not cells:

@@ -22,7 +22,7 @@ PUBLISHED = "published protocol"
 PUBLIC_COPY = "a copy of public structures, which are the references"
 
 
-class Cell(NamedTuple):
+class AdversaryCell(NamedTuple):
     """A metric of an adversary in a task.
 
     Args:
@@ -41,7 +41,7 @@ def is_judged_by_baseline(kind: Kind) -> bool:
 
 def cells_of(
     task: AdversaryTask, adversary: str, secrets: Sequence[bytes], facts: PublicFacts | None = None
-) -> list[Cell]:
+) -> list[AdversaryCell]:
     """By scored metric, the penalised value of an adversary over the baseline, in the mean over secrets.
 
     Args:
@@ -64,4 +64,4 @@ def cells_of(
         names = traits.scored(found) if traits.score is ScoreFamily.PROPERTY else found
         for name in names:
             values.setdefault(name, []).append(found[name])
-    return [Cell(name, mean_over_secrets(of_secrets), mark) for name, of_secrets in values.items()]
+    return [AdversaryCell(name, mean_over_secrets(of_secrets), mark) for name, of_secrets in values.items()]
