@@ -97,9 +97,9 @@ def own_datasets() -> frozenset[str]:
 
 
 def _builders() -> dict[str, Callable[[], Dataset]]:
-    from tasks.quickstart.registry import BUILDERS  # it takes long to import
+    from tasks.quickstart.registry import builders_by_full_name  # it takes long to import
 
-    return {f"{name}@1": build for name, build in BUILDERS.items()}
+    return builders_by_full_name()
 
 
 def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_datasets: int) -> list[str]:

@@ -32,13 +32,16 @@ def build_quickstart(data_root: Path) -> list[str]:
 
     The same version of ASE gives the same bytes on every processor.
     """
-    names = []
-    for name, build in BUILDERS.items():
-        full_name = f"{name}@{VERSIONS.get(name, '1')}"
+    builders = builders_by_full_name()
+    for full_name, build in builders.items():
         if not (data_root / full_name).exists():
             save_dataset(build(), data_root)
-        names.append(full_name)
-    return names
+    return list(builders)
+
+
+def builders_by_full_name() -> dict[str, Callable[[], Dataset]]:
+    """The functions of `BUILDERS` by name@version of the data set."""
+    return {f"{name}@{VERSIONS.get(name, '1')}": build for name, build in BUILDERS.items()}
 
 
 def _built(build: Callable[[], Dataset]) -> Dataset:

@@ -14,7 +14,7 @@ import click
 import numpy as np
 import pytest
 import typer
-from ase.build import bulk
+from ase.build import bulk, molecule
 from ase.calculators.emt import EMT
 from ase.io import write
 from pydantic import BaseModel
@@ -296,6 +296,7 @@ class Together(StringIO):
 def test_several_workers_may_build_the_same_data_sets_at_once(tmp_path: Path) -> None:
     """All of them have found that they are missing before the first one is built."""
     tasks = [task for task in load_suite("demo").tasks if task.kind == "nve"]
+    molecule("H2O")  # reads the collection of ASE, which threads cannot do at once; workers are processes
     barrier = threading.Barrier(3)
     reporters = [Reporter(Console(file=Together(barrier))) for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
