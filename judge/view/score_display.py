@@ -79,7 +79,13 @@ def ranked_by(keys: Sequence[str]) -> str | None:
 
 
 class RobustnessLine(NamedTuple):
-    """The possible ranks of one model. `without` has the best and the worst rank without one unit."""
+    """The possible ranks of one model, and its score on other test sets.
+
+    Args:
+        without: the best and the worst rank without one unit.
+        like_these: the interval of the score on test sets like these; None if it is not known.
+        carries_over: see `scoring.intervals.Uncertainty`.
+    """
 
     row: Row
     rank: int | None
@@ -87,6 +93,8 @@ class RobustnessLine(NamedTuple):
     weights: RankRange | None
     without: tuple[int, int] | None
     decisive: str
+    like_these: Interval | None = None
+    carries_over: bool | None = None
 
 
 class RobustnessTable(NamedTuple):
@@ -117,10 +125,11 @@ def _robustness_line(board: Leaderboard, key: str, row: Row) -> RobustnessLine:
     left_out = board.robustness.without.get(key, {}).get(row.submission.id)
     rank = next((source.rank for source in (uncertainty, weights, left_out) if source is not None), None)
     ranks = None if uncertainty is None else known(uncertainty.rank_interval)
+    elsewhere = (None, None) if uncertainty is None else (known(uncertainty.like_these), uncertainty.carries_over)
     if rank is None or left_out is None or not left_out.without:
-        return RobustnessLine(row, rank, ranks, weights if rank else None, None, "")
+        return RobustnessLine(row, rank, ranks, weights if rank else None, None, "", *elsewhere)
     between = min(left_out.without.values()), max(left_out.without.values())
-    return RobustnessLine(row, rank, ranks, weights, between, _decisive(left_out, board.suite))
+    return RobustnessLine(row, rank, ranks, weights, between, _decisive(left_out, board.suite), *elsewhere)
 
 
 def _decisive(left_out: LeftOut, suite: Suite) -> str:

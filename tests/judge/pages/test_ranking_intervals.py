@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from judge.pages import index_page
 from submissions.store.local import LocalStore
 from tests.judge.pages.built_site import TWO, Page, build, fill, fill_two
-from tests.world.board_records import error, submission
+from tests.judge.pages.page_reader import page_frame
+from tests.world.board_records import SUITE, error, good_results, submission
 
 
 @pytest.fixture
@@ -74,9 +76,22 @@ def test_robustness_of_the_ranking(store: LocalStore, tmp_path: Path) -> None:
     """
     index = crossing(store, tmp_path)
     table = "Robustness of the ranking by property error"
-    assert index.cells(table, "alpha") == ["1", "1–3", "1–2", "1–2 2 without One"]
-    assert index.cells(table, "beta") == ["2", "1–3", "1–2", "1–2 1 without One"]
-    assert index.cells(table, "gamma") == ["3", "2–3", "3", "3"]
+    assert index.cells(table, "alpha") == ["1", "1–3", "1–2", "1–2 2 without One", "0.000 – 1.000"]
+    assert index.cells(table, "beta") == ["2", "1–3", "1–2", "1–2 1 without One", "0.004 – 1.000"]
+    assert index.cells(table, "gamma") == ["3", "2–3", "3", "3", "0.900 – 0.900"]
+    assert "may not carry over" not in index.text  # there is no order: all three are tied
+
+
+def test_an_order_of_domains_with_one_set_may_not_carry_over(tmp_path: Path) -> None:
+    """On these sets the models differ; of other sets nothing is known."""
+    models = [submission(name) for name in ("alpha", "beta")]
+    errors = (0.1, 0.35)
+    results = [each for model, error in zip(models, errors, strict=True) for each in good_results(model, error)]
+    path = tmp_path / "index.html"
+    path.write_bytes(index_page.pages(page_frame(SUITE, models, results))["index.html"])
+    table = Page(path).cells("Robustness of the ranking by force-field error", "beta")
+    assert (table[1], table[4]) == ("2", "– order may not carry over")
+    assert "Each domain has one test set here" in Page(path).text
 
 
 def test_a_single_model_has_no_robustness(store: LocalStore, tmp_path: Path) -> None:
