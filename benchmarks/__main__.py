@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.cold_start import measure_cold_start
@@ -20,6 +21,7 @@ from benchmarks.questions import measure_questions
 from benchmarks.report import Figure, report
 from benchmarks.rooms import measure_rooms
 from benchmarks.scoring import measure_scoring
+from benchmarks.set_coverage import measure_set_coverage
 from benchmarks.site_build import measure_site_build
 from benchmarks.store_index import measure_store_index
 from benchmarks.wire import measure_wire
@@ -34,7 +36,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "cold-start": measure_cold_start,
     "metrics": measure_metrics,
     "scoring": measure_scoring,
-    "coverage": measure_coverage,
+    "coverage": lambda: chain(measure_coverage(), measure_set_coverage()),
     "questions": measure_questions,
     "concurrency": measure_concurrency,
     "store-index": measure_store_index,
