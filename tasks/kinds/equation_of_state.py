@@ -5,7 +5,7 @@ itself has, which is searched from a drawn volume (`tasks.observing.curve_observ
 the structures themselves are asked, as a published protocol has it; then a note says that the middle of the volumes is
 near the answer.
 
-`tasks.kinds.curve_baselines` has the baselines. They set the scale of the errors.
+`tasks.metrics.curve_baselines` has the baselines. They set the scale of the errors.
 
 Further metrics, which no score counts:
 
@@ -38,11 +38,11 @@ from tasks.datasets.card import Curve, CurveReference
 from tasks.datasets.card_parts import later
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
-from tasks.kinds.curve_baselines import BASELINES, curve_baselines, stated_baseline_faults
 from tasks.kinds.curve_phases import phase_columns, phase_energies, phase_metrics
 from tasks.kinds.curve_shapes import shape_averages, shape_metrics, shapes_of
 from tasks.metrics.averages import Average, contributions_to
 from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
+from tasks.metrics.curve_baselines import BASELINES, curve_baselines, stated_baseline_faults
 from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
 from tasks.metrics.metric import EQUAL_REFERENCES, Metric

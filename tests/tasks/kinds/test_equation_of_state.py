@@ -15,8 +15,8 @@ from ase.eos import EquationOfState as AseEquationOfState
 
 from tasks.datasets.card import Card, Curve, CurveReference, LabelSet, Table
 from tasks.datasets.dataset import Dataset, load_dataset
-from tasks.kinds.curve_baselines import BASELINES
 from tasks.kinds.equation_of_state import EquationOfStateKind, EquationOfStateParameters
+from tasks.metrics.curve_baselines import BASELINES
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.birch_murnaghan import EquationOfState, energy, fit, pressure

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tasks.datasets.card import CurveReference
 from tasks.datasets.dataset import load_dataset
-from tasks.kinds.curve_baselines import (
+from tasks.kinds.equation_of_state import EquationOfStateKind
+from tasks.metrics.curve_baselines import (
     BASELINES,
     constant_errors,
     curve_baselines,
     stated_baseline_faults,
     weighted_median,
 )
-from tasks.kinds.equation_of_state import EquationOfStateKind
 
 
 def references(b0: list[float], b0_prime: list[float]) -> list[CurveReference]:
