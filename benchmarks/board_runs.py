@@ -76,5 +76,6 @@ def bands(n_atoms: int, barriers: Float, failure: NDArray[np.int8], parameters: 
         "residual": np.where(failed, np.nan, 0.04),
         "steps": np.full(len(failed), 50),
         "converged": ~failed,
+        "first_positions": np.zeros((m, n_atoms, 3)),
     }
     return Observation({**arrays, "failure": failure})

@@ -197,7 +197,10 @@ def make_dataset(template: Template, public: bool) -> Dataset:
         cluster_column="cluster",
         label_sets={name: LabelSet(theory=f"{name}, made up", dispersion=name == "wB97M-V") for name in sets},
     )
-    return Dataset(card, frames, table, labels, _roles(len(frames)) if table.paths else {})
+    conditions = _roles(len(frames)) if table.paths else {}
+    if template.kind == "compression":
+        conditions = {"pressure_gpa": np.full(len(frames), PRESSURE_GPA)}
+    return Dataset(card, frames, table, labels, conditions)
 
 
 def save_datasets(data: Path, templates: list[Template]) -> None:
@@ -392,6 +395,7 @@ def _labels(frames: Frames, sets: tuple[str, ...], rng: np.random.Generator) -> 
     return labels
 
 
+PRESSURE_GPA = 20.0
 PROPERTIES = {"elasticity": ELASTIC, "phonons": VIBRATIONAL, "compression": COMPRESSED}
 
 
