@@ -290,7 +290,7 @@ def test_the_lowest_of_alternatives_takes_part(tmp_path: Path) -> None:
     failure = np.array([0, 0, Cause.ERROR, 0], np.int8)
     failed = observed(np.array([-5.0, -1.0, np.nan, 0.0]), failure)
     assert KIND.measure(failed, data, EnergyDifferencesParameters(), None).items.cause.tolist() == [Cause.ERROR]
-    with pytest.raises(DatasetError, match=r"reactions\.0 \(r\): terms: alternatives: must have the atoms"):
+    with pytest.raises(DatasetError, match=r"differences \(r\): terms: alternatives: must have the atoms"):
         imported("other")
     with pytest.raises(DatasetError, match="there is no structure 'c'"):
         imported("c")
