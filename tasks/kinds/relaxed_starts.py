@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm
 
 from tasks.datasets.dataset import Structures
 from tasks.kind import Observation
@@ -66,6 +65,8 @@ def drawn_starts(structures: Structures, draw: StartDraw, observe_version: int, 
 
 
 def _strained(frames: Frames, draw: StartDraw, rng: np.random.Generator) -> Frames:
+    from scipy.linalg import expm  # long to import
+
     elements = [" ".join(map(str, np.unique(frames.numbers[frames.atom_slice(i)]))) for i in range(len(frames))]
     group = np.unique(elements, return_inverse=True)[1]
     n = int(group.max()) + 1
