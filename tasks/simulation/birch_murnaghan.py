@@ -76,7 +76,8 @@ def fit(volumes: Float, energies: Float) -> EquationOfState | None:
             continue
         v0 = float(root.real) ** -1.5
         if LOWEST * scaled.min() <= v0 <= HIGHEST * scaled.max():
-            minimum = float(root.real)
+            # A cubic term that vanishes, at B0' = 4, leaves few digits to the root: a step of Newton brings them back.
+            minimum = float(root.real - first(root.real) / second(root.real))
     # d²E/dV² in the middle of the volumes, where x = 1: a curve that bends down there shows no minimum.
     if minimum is None or not 4 / 9 * second(1.0) + 10 / 9 * first(1.0) > 0:
         return None

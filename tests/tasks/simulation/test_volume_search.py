@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tasks.simulation.birch_murnaghan import EquationOfState, energy, fit
@@ -39,6 +39,7 @@ def morse(volume: Float, width: float) -> Float:
     away=st.floats(-0.35, 0.35),
     spacing=st.floats(0.05, 0.07),
 )
+@example(v0=5.0, b0=73.0, b0_prime=4.0, away=0.25, spacing=0.0625)  # no cubic term
 def test_the_minimum_is_found_from_any_start(
     v0: float, b0: float, b0_prime: float, away: float, spacing: float
 ) -> None:
