@@ -30,7 +30,7 @@ def test_emt_gives_perfect_crystals_and_the_vacancies_that_ase_alone_finds() -> 
     observation = kind.observe(dataset.structures, parameters, InProcessCalculator(EMT()), Watch(time.monotonic))
     measured = kind.measure(observation, dataset, parameters, None)
     assert not measured.items.cause.any()
-    assert (measured.metrics["rmsd"].value or 1.0) < 0.001 < 0.09 < (measured.metrics["rmsd"].baseline or 0.0)
+    assert (measured.metrics["rmsd"].value or 1.0) < 0.001 < 0.07 < (measured.metrics["rmsd"].baseline or 0.0)
     predicted = dict(zip(measured.items.id, measured.items.columns["predicted"], strict=True))
     for element in ("Cu", "Pt"):
         expected = relaxed_energy(bulk(element, cubic=True).repeat(2)[1:]) - 31 * relaxed_energy(bulk(element))
