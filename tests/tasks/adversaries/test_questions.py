@@ -26,8 +26,16 @@ SLOW_LAYOUTS = {
 }
 
 
-# Cells that lie below 1: the references are total energies, which are divided by those of a model that answers zero.
-REMAINING = {("ml-peg: low_dimensional_relaxation", "composition only", "mae")}
+# Cells that lie below 1: the references are total energies, which are divided by those of a model that answers zero;
+# and the stored structures are 1 % longer than the references: a copy of them goes back there.
+REMAINING = {
+    ("ml-peg: low_dimensional_relaxation", adversary, metric)
+    for adversary, metric in (
+        ("composition only", "mae"),
+        ("nearest stored", "volume_mape"),
+        ("nearest stored", "area_mae"),
+    )
+}
 
 
 @pytest.fixture(scope="module")
