@@ -4,7 +4,7 @@
 - wien2k-frames: single frames along the same equations of state. The energy of a frame is n E(V) of the reference's
   Birch–Murnaghan curve above its minimum (where an element's zero lies is absorbed by the shift), its stress the
   isotropic dE/dV. There are no force labels: at the sites of a cubic crystal they would say nothing. The frames of an
-  element are on one side of its minimum, at volumes drawn once: their middle says nothing of it.
+  element are on one side of its minimum, at volumes chosen so that their middle says nothing of it.
 - wien2k-compression: the volume at 5 GPa on the same curves, from the crystal at zero pressure.
 - wien2k-elasticity: the bulk modulus, which of a cubic crystal is B0, by way of strains and stresses. The shear modulus
   is observed and has no reference.
@@ -36,8 +36,8 @@ FRAME_ELEMENTS = ("Al", "Cu", "Ag", "Au", "Si")
 CURVE_ELEMENTS = (*FRAME_ELEMENTS, "Ni", "Pd", "Pt", "Ge", "Nb")
 CRYSTAL = {"Si": "diamond", "Ge": "diamond", "Nb": "bcc"}
 CURVE_SCALES = np.linspace(0.94, 1.06, 7)  # of the volume, as in the Delta project
-# Of the frames of an element, as drawn once: the distances of the nearest and of the farthest from the minimum, as
-# shares of its volume, and the power with which they grow.
+# Of the frames of an element, chosen and not drawn: the distances of the nearest and of the farthest from the minimum,
+# as shares of its volume, and the power with which they grow.
 N_FRAMES = 11
 FRAME_DRAWS = {
     "Al": (0.047, 0.126, 2.1),
