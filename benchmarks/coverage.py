@@ -15,7 +15,8 @@ import numpy as np
 from benchmarks.report import Figure
 from scoring.bootstrap import pools, resample, resample_relative
 from scoring.clusters import ClusterSums
-from scoring.intervals import LEVEL, middle, resampled_scores, tie_groups
+from scoring.intervals import LEVEL, middle, resampled_scores
+from scoring.order import tie_groups
 from scoring.set_spread import draw_sets
 from scoring.shared_structures import Loss, SharedErrors
 from scoring.tree import AsItIs, Float, How, Leaf, Node, RawMetric
@@ -107,7 +108,7 @@ def _draws_and_values(
     errors = np.abs(family.sample(rng, (repeats, n)))
     sums = errors if power == 1.0 else errors**2
     stats = {str(i): [ClusterSums("task", "error", names, row, ones, power, limit=limit)] for i, row in enumerate(sums)}
-    draws = resample(stats, N_RESAMPLES, rng, plain=plain)
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain).values
     return np.array([draws[model]["task", "error"] for model in stats]), sums.mean(axis=1) ** power
 
 
@@ -127,7 +128,7 @@ def coverage_of_relative(n: int, power: float, repeats: int, common: bool, held:
     trivial, errors = np.abs(sizes * normal(rng, (2, repeats, n))) ** (1 / power)
     rows = enumerate(zip(errors, trivial, strict=True))
     stats = {str(i): [ClusterSums("task", "error", names, e, ones, power, baseline=b)] for i, (e, b) in rows}
-    draws = (resample if held else resample_relative)(stats, N_RESAMPLES, rng)
+    draws = (resample if held else resample_relative)(stats, N_RESAMPLES, rng).values
     ratios = [draws[str(i)]["task", "error"] / row.mean() ** power for i, row in enumerate(trivial)]
     return _share(np.array(ratios), 1.0)
 
@@ -192,7 +193,7 @@ def coverage_of_shared(
         shared = SharedErrors(matrix, errors, loss, limit)
         sums = losses(errors)
         stats[str(i)] = [ClusterSums("task", "error", names, sums, ones, power, limit=limit, shared=shared)]
-    draws = resample(stats, N_RESAMPLES, rng, plain=plain)
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain).values
     return _share(np.array([draws[model]["task", "error"] for model in stats]), truth)
 
 
@@ -213,7 +214,8 @@ def told_apart(family: Family, n: int, power: float, repeats: int, correlation: 
         for i in range(repeats)
         for model in (0, 1)
     }
-    draws = {model: drawn["task", "error"] for model, drawn in resample(stats, N_RESAMPLES, rng).items()}
+    drawn = resample(stats, N_RESAMPLES, rng).for_order
+    draws = {model: metrics["task", "error"] for model, metrics in drawn.items()}
     for i in range(repeats):
         pair = (f"0 {i}", f"1 {i}")
         values = {model: stats[model][0].value for model in pair}
@@ -240,7 +242,7 @@ def coverage_of_domain(n_tasks: int, n_items: int, repeats: int, plain: bool = F
         )
         stats[str(i)] = of_model
         trees[str(i)] = Node("domain", "", parts=leaves, how=How.LOGARITHMIC_MEAN, pool=True)
-    draws = resample(stats, N_RESAMPLES, rng, plain=plain)
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain).values
     sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng)
     ends = [each.uncertainty.like_these for each in resampled_scores(trees, draws, sets).values()]
     return float(np.mean([interval.low <= 1.0 <= interval.high for interval in ends]))
@@ -262,7 +264,7 @@ def measure_coverage(repeats: int = 1000) -> Iterator[Figure]:
             for power, metric in ((1.0, "MAE"), (0.5, "RMSE")):
                 share, upper = coverage_of_failures(failed, n, power, repeats)
                 name = f"{metric}, {failed:.1%} of items failed, n = {n}"
-                yield _figure(name, share)
+                yield _figure(name, share, 90)
                 yield Figure(f"upper end over value, {name}", upper, "", 6.0)
     for common, sizes in ((True, "as the references"), (False, "of their own")):
         for n in SIZES:

@@ -11,8 +11,9 @@ import numpy as np
 from benchmarks.report import Figure
 from scoring.bootstrap import pools, resample, resample_relative
 from scoring.clusters import ClusterSums
-from scoring.intervals import Uncertainty, resampled_scores, with_ranks
+from scoring.intervals import Uncertainty, resampled_scores
 from scoring.lambench.answers import RelativeError
+from scoring.order import with_ranks
 from scoring.set_spread import draw_sets
 from scoring.tree import Float, How, Leaf, Node, RawMetric
 
@@ -66,10 +67,12 @@ def intervals_of(board: Mapping[str, list[ClusterSums]]) -> dict[str, Uncertaint
     """The intervals of all metrics, scores and ranks, from statistics by cluster."""
     rng = np.random.default_rng(1)
     trees = {model: tree(stats) for model, stats in board.items()}
-    raw = resample(board, N_RESAMPLES, np.random.default_rng(1))
+    raw = resample(board, N_RESAMPLES, np.random.default_rng(1)).values
     relative = resample_relative(board, N_RESAMPLES, np.random.default_rng(1))
     sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng)
-    return with_ranks(resampled_scores(trees, relative, sets, raw=raw), lower_is_better=True)
+    return with_ranks(
+        resampled_scores(trees, relative.values, sets, raw=raw, for_order=relative.for_order), lower_is_better=True
+    )
 
 
 def measure_scoring() -> list[Figure]:

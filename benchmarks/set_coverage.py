@@ -33,7 +33,8 @@ from benchmarks.simulated_sets import (
     sharing,
     water_sizes,
 )
-from scoring.intervals import ResampledScore, with_ranks
+from scoring.intervals import ResampledScore
+from scoring.order import with_ranks
 from scoring.shared_structures import Loss
 from scoring.tree import Float
 

@@ -26,7 +26,6 @@ BATCH = 50  # models that share their draws
 MIXED = None  # spreads of domains are log-normal about 0.5 …
 MIXED_SPREAD = 0.5  # … with this standard deviation of their logarithms
 CORRELATION = 0.5  # of the errors in one cluster
-FEW_FAILURES = 5.0
 
 
 class Items(NamedTuple):
@@ -55,7 +54,7 @@ def independent(family: Family, n: int, power: float = 1.0, limit: float = np.in
 
 def failing(share: float, n: int, power: float = 1.0) -> Items:
     """The same, where a share of the items fails. With few failures expected in a set, many sets have none."""
-    return independent(failures(share), n, power, FAILURE_COST)._replace(goal=share * n < FEW_FAILURES)
+    return independent(failures(share), n, power, FAILURE_COST)
 
 
 def clustered(n: int) -> Items:
@@ -166,6 +165,7 @@ class Simulated(NamedTuple):
         goal: see `Figure.goal`.
         values: (R, U) of each model and set.
         draws: (R, D, B) the same on resampled items, for the sets in the score.
+        draws_for_order: (R, D, B) the same, that models are ordered by.
         n_independent: (R, D) of these.
     """
 
@@ -173,6 +173,7 @@ class Simulated(NamedTuple):
     suite: Suite
     values: Float
     draws: Float
+    draws_for_order: Float
     n_independent: Float
 
     @classmethod
@@ -180,7 +181,7 @@ class Simulated(NamedTuple):
         rng = np.random.default_rng([SEED, *items.name.encode(), *suite.sizes])
         n_sets, n_drawn = sum(suite.sizes), suite.n_drawn
         values, counts = np.zeros((repeats, n_sets)), np.zeros((repeats, n_drawn))
-        draws = np.zeros((repeats, n_drawn, N_RESAMPLES))
+        draws, draws_for_order = np.zeros((2, repeats, n_drawn, N_RESAMPLES))
         for begin in range(0, repeats, BATCH):
             models = range(begin, min(begin + BATCH, repeats))
             metrics = {i: [items.make(rng, str(t)) for t in range(n_sets)] for i in models}
@@ -189,8 +190,10 @@ class Simulated(NamedTuple):
                 counts[i] = [metric.n_independent for metric in of_model[:n_drawn]]
             drawn = resample({str(i): metrics[i][:n_drawn] for i in models}, N_RESAMPLES, rng)
             for i in models:
-                draws[i] = [drawn[str(i)][str(t), "error"] for t in range(n_drawn)]
-        return cls(items.goal, suite, values, draws, counts)
+                draws[i], draws_for_order[i] = (
+                    [of_models[str(i)][str(t), "error"] for t in range(n_drawn)] for of_models in drawn
+                )
+        return cls(items.goal, suite, values, draws, draws_for_order, counts)
 
     def scores(self, rng: np.random.Generator, deviations: Float, with_sets: bool = True) -> list[ResampledScore]:
         """(R,) the score of each model, whose sets deviate by (R, U)."""
@@ -200,11 +203,12 @@ class Simulated(NamedTuple):
         for begin in range(0, len(self.values), BATCH):
             models = range(begin, min(begin + BATCH, len(self.values)))
             trees = {str(i): self.suite.tree(factors[i] * self.values[i]) for i in models}
-            metrics = {
-                str(i): dict(zip(keys, factors[i, :n_drawn, np.newaxis] * self.draws[i], strict=True)) for i in models
-            }
+            metrics, for_order = (
+                {str(i): dict(zip(keys, factors[i, :n_drawn, np.newaxis] * draws[i], strict=True)) for i in models}
+                for draws in (self.draws, self.draws_for_order)
+            )
             counts = {str(i): dict(zip(keys, self.n_independent[i].tolist(), strict=True)) for i in models}
             sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng) if with_sets else NO_SETS
-            results = resampled_scores(trees, metrics, sets, independent=counts)
+            results = resampled_scores(trees, metrics, sets, independent=counts, for_order=for_order)
             scores += [results[str(i)] for i in models]
         return scores

@@ -18,6 +18,7 @@ from scoring.shared_structures import SharedErrors
 from scoring.studentised import binomial_interval
 from scoring.tree import Float, Key
 
+ROUNDING = 1e-9
 SMALLEST_BASELINE = 1e-12  # of a cluster, relative to the largest: a smaller one counts as much
 
 
@@ -36,6 +37,8 @@ class ClusterSums:
         shared: the errors of the items, if these share structures across clusters.
         baseline: (C,) `sums` of the trivial model on the same items; None: the baseline is not computed from these.
         absolute: the metric itself, if this is its multiple of the baseline; see `relative`.
+        failed: (C,) the counts of failed items; None: of the clusters whose mean is `worst`.
+        worst: the mean of failed items: `limit` if None, 0 for a score. Without a limit no item fails.
 
     Raises:
         ScoringError: a name is given twice, shapes differ, NaN, no item at all, a sum without a count, a root of a
@@ -53,6 +56,8 @@ class ClusterSums:
     shared: SharedErrors | None = None
     baseline: Float | None = None
     absolute: ClusterSums | None = None
+    failed: Float = None  # type: ignore[assignment]
+    worst: float = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", tuple(self.clusters))
@@ -60,6 +65,10 @@ class ClusterSums:
         object.__setattr__(self, "counts", np.asarray(self.counts, np.float64))
         if fault := _fault(self):
             raise ScoringError(f"task {self.task}: {self.metric}: {fault}")
+        worst = self.limit if self.worst is None else self.worst
+        failed = failed_counts(self.sums, self.counts, worst) if self.failed is None else self.failed
+        object.__setattr__(self, "worst", worst)
+        object.__setattr__(self, "failed", failed)
 
     @property
     def key(self) -> Key:
@@ -111,6 +120,46 @@ class ClusterSums:
         low, high = binomial_interval(self.mean / self.limit, n_effective)
         return low * self.limit, high * self.limit
 
+    @property
+    def lost(self) -> Float:
+        """(C,) the part of `counts` that is of failed items."""
+        return self.failed if self.absolute is None else self.counts * _shares(self.failed, self.absolute.counts)
+
+    @property
+    def failed_clusters(self) -> tuple[str, ...]:
+        """The clusters with failed items."""
+        return tuple(sorted(name for name, failed in zip(self.clusters, self.failed.tolist(), strict=True) if failed))
+
+    @property
+    def independent_size(self) -> float:
+        """The counts of an independent item, of which clusters may have several."""
+        counts = (self.absolute or self).counts
+        return float(counts @ counts / counts.sum())
+
+    @property
+    def count_per_item(self) -> float:
+        """Of `counts`, for each one of the metric itself: 1, or the mean baseline; see `relative`."""
+        return float(self.counts.sum() / (self.absolute or self).counts.sum())
+
+    @property
+    def answered(self) -> ClusterSums | None:
+        """The metric without its failed items; None if all failed."""
+        failed = self.failed
+        if not failed.any():
+            return self
+        items = (self.absolute or self).counts
+        left = _shares(failed, items) < 1.0 - ROUNDING
+        if not (self.counts * left).any():
+            return None
+        return replace(
+            self,
+            sums=np.where(left, np.maximum(self.sums - self.worst * failed, 0.0), 0.0),
+            counts=np.where(left, self.counts - self.lost, 0.0),
+            baseline=None,
+            absolute=None if self.absolute is None else self.absolute.answered,
+            failed=np.zeros(len(failed)),
+        )
+
     def of_means(self, means: Float) -> Float:
         """(B,) the metric of means (B,)."""
         return np.asarray(self.scale * means**self.power)
@@ -124,6 +173,18 @@ class ClusterSums:
 
     def _metric(self, sums: Float | np.float64, counts: Float | np.float64) -> Float:
         return np.asarray(self.scale * (sums / counts) ** self.power)
+
+
+def failed_counts(sums: Float, counts: Float, worst: float) -> Float:
+    """(…,) the counts where sums are those of failed items, whose mean is `worst`; 0 elsewhere."""
+    if np.isinf(worst):
+        return np.zeros_like(counts)
+    return np.where((counts > 0) & (np.abs(sums - worst * counts) <= ROUNDING * worst * counts), counts, 0.0)
+
+
+def _shares(parts: Float, wholes: Float) -> Float:
+    """(C,) parts of the wholes; 0 where there is nothing."""
+    return np.divide(parts, wholes, out=np.zeros(len(parts)), where=wholes > 0)
 
 
 class Clusters(NamedTuple):
@@ -151,6 +212,7 @@ def cluster_sums(
     limit: float = np.inf,
     shared: SharedErrors | None = None,
     baseline: Float | None = None,
+    worst: float | None = None,
 ) -> ClusterSums:
     """The statistics of a metric from its items.
 
@@ -159,6 +221,7 @@ def cluster_sums(
         sums: (n,) by item.
         counts: (n,) by item.
         baseline: (n,) `sums` of the trivial model.
+        worst: the mean of failed items, as in `ClusterSums`.
 
     Raises:
         ScoringError: lengths differ, or see `ClusterSums`.
@@ -174,7 +237,22 @@ def cluster_sums(
         return np.bincount(numbers, values, len(names)).astype(np.float64)
 
     trivial = None if baseline is None else folded(baseline)
-    return ClusterSums(task, metric, names, folded(sums), folded(counts), power, scale, limit, shared, trivial)
+    worst = limit if worst is None else worst
+    failed = folded(failed_counts(sums, counts, worst))
+    return ClusterSums(
+        task,
+        metric,
+        names,
+        folded(sums),
+        folded(counts),
+        power,
+        scale,
+        limit,
+        shared,
+        trivial,
+        failed=failed,
+        worst=worst,
+    )
 
 
 def _fault(stats: ClusterSums) -> str:

@@ -1,9 +1,9 @@
-"""How far scores and ranks would move: intervals, and tied models.
+"""How far scores would move.
 
 Two questions are told apart.
 
 - On these test sets: other items of the same sets are drawn (`scoring.bootstrap`), and scores computed again from them.
-  Ranks and ties follow from these draws.
+  Ranks and ties follow from these draws (`scoring.order`).
 - On test sets like these: other sets are drawn too (`scoring.set_spread`). This interval is wider. An order that holds
   on these sets may not hold there; `Uncertainty.carries_over` says whether it does.
 
@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,6 @@ from numpy.typing import NDArray
 
 from scoring.errors import ScoringError
 from scoring.evaluation import Evaluated, Metrics, TreeGroup, tree_groups
-from scoring.ranking import costs, ranks
 from scoring.set_spread import NO_SETS, SetDraws, like_these
 from scoring.tree import Float, Key, Leaf, Node, Path
 
@@ -73,7 +73,7 @@ class Uncertainty:
         metrics: intervals of the raw metrics.
         rank: from 1, equal scores share one; None without a score.
         rank_interval: of the rank among the same models.
-        group: of tied models, from 1, see `tie_groups`; None without a score, or without an order.
+        group: of tied models, from 1, see `scoring.order`; None without a score, or without an order.
         n_independent: number of independent items that the score is computed from.
         independent: the same by metric.
         like_these: the interval of the score on test sets like these.
@@ -121,14 +121,16 @@ class ResampledScore(NamedTuple):
     Args:
         uncertainty: without ranks.
         value: that the model is ranked by.
-        drawn: (B,) the same on the resamples; None if nothing of it could be resampled.
+        drawn: (B,) the same on the resamples that models are ordered by; None if nothing of it could be resampled.
         drawn_like_these: (B,) the same on test sets like these; None if their spread is not known.
+        units: by unit, (B,) its value on the resamples that models are ordered by, for those that could be resampled.
     """
 
     uncertainty: Uncertainty
     value: float
     drawn: Float | None
     drawn_like_these: Float | None
+    units: Mapping[str, Float] = MappingProxyType({})
 
 
 def resampled_scores(
@@ -138,6 +140,7 @@ def resampled_scores(
     ranked_by: Mapping[str, Node] | None = None,
     independent: Mapping[str, Mapping[Key, float]] | None = None,
     raw: Mapping[str, Metrics] | None = None,
+    for_order: Mapping[str, Metrics] | None = None,
 ) -> dict[str, ResampledScore]:
     """By model, one score on the resamples, which may serve several scores.
 
@@ -149,84 +152,23 @@ def resampled_scores(
         independent: by model and metric, the number of independent items; a metric without one counts as a single
             item. None: there are enough of all.
         raw: (B,) by model and metric, from `resample`, for the intervals of the metrics themselves; None: `metrics`.
+        for_order: (B,) by model and metric, of the metrics in `metrics`, that models are ordered by; None: `metrics`.
     """
     scores: dict[str, ResampledScore] = {}
+    by_metrics = metrics if for_order is None else for_order
     for group in tree_groups(trees, metrics=metrics):
         resampled = _Resampled.of(group, sets)
-        drawn = resampled.scores()
         uncertainties = resampled.uncertainties(independent, raw or {})
-        scores |= {m: ResampledScore(each, *drawn[m]) for m, each in uncertainties.items()}
+        if for_order is not None:
+            resampled = _Resampled.of(group._replace(metrics=[for_order[model] for model in group.models]), sets)
+        drawn, units = resampled.scores(), resampled.units()
+        scores |= {m: ResampledScore(each, *drawn[m], units[m]) for m, each in uncertainties.items()}
     others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
-    for group in tree_groups(others, metrics=metrics):
+    for group in tree_groups(others, metrics=by_metrics):
         for model, ranked in _Resampled.of(group, sets).scores().items():
-            scores[model] = ResampledScore(scores[model].uncertainty, *ranked)
+            value, drawn_ranked, wide = ranked
+            scores[model] = scores[model]._replace(value=value, drawn=drawn_ranked, drawn_like_these=wide)
     return scores
-
-
-def with_ranks(scores: Mapping[str, ResampledScore], *, lower_is_better: bool) -> dict[str, Uncertainty]:
-    """By model, in alphabetical order, the uncertainty of one score, with ranks among these models."""
-    if not scores:
-        return {}
-    scores = dict(sorted(scores.items()))
-    values = {model: score.value for model, score in scores.items()}
-    drawn = {model: score.drawn for model, score in scores.items() if score.drawn is not None}
-    table = np.broadcast_arrays(*(drawn.get(model, np.array([value])) for model, value in values.items()))
-    rank_now = ranks(np.array(list(values.values())), lower_is_better=lower_is_better).tolist()
-    ends = _ends(ranks(np.array(table), lower_is_better=lower_is_better).astype(np.float64))
-    with_order = {model: value for model, value in values.items() if scores[model].uncertainty.has_order}
-    groups = tie_groups(with_order, drawn, lower_is_better=lower_is_better)
-    group = {model: number for number, models in enumerate(groups, 1) for model in models}
-    carries_over = _carry_over(groups, scores, lower_is_better)
-    ranked = {}
-    for place, (model, score) in enumerate(scores.items()):
-        result = score.uncertainty
-        interval = result.rank_interval
-        if model in drawn and model in group:
-            interval = interval._replace(low=ends[place].low, high=ends[place].high)
-        rank = None if math.isnan(values[model]) else rank_now[place]
-        ranked[model] = replace(
-            result,
-            rank=rank,
-            rank_interval=interval,
-            group=group.get(model),
-            carries_over=carries_over.get(model),
-        )
-    return ranked
-
-
-def _carry_over(
-    groups: Sequence[Sequence[str]], scores: Mapping[str, ResampledScore], lower_is_better: bool
-) -> dict[str, bool]:
-    """By model of several groups, `Uncertainty.carries_over`."""
-    leaders = [scores[models[0]].drawn_like_these for models in groups]
-    others = [leaders[1], *leaders[:-1]] if len(groups) > 1 else []
-    return {
-        model: _differ(other, scores[model].drawn_like_these, lower_is_better)
-        for models, other in zip(groups, others, strict=False)
-        for model in models
-    }
-
-
-def tie_groups(
-    scores: Mapping[str, float], resampled: Mapping[str, Float], *, lower_is_better: bool
-) -> tuple[tuple[str, ...], ...]:
-    """Models in groups from best to worst; all models of a group are tied with its leader, which is the first.
-
-    Models are ordered by score, then by name. A model joins the leader's group if the interval of their paired
-    difference includes 0; the first model that does not join leads the next group. Models without a score are in no
-    group.
-
-    Args:
-        resampled: (B,) scores on the same resamples. A model without them is tied with any leader.
-    """
-    cost = {m: float(costs(np.array(scores[m]), lower_is_better=lower_is_better)) for m in sorted(scores)}
-    groups: list[list[str]] = []
-    for model in sorted((m for m in cost if not math.isnan(scores[m])), key=lambda m: (cost[m], m)):
-        if groups and not _differ(resampled.get(groups[-1][0]), resampled.get(model), lower_is_better):
-            groups[-1].append(model)
-        else:
-            groups.append([model])
-    return tuple(map(tuple, groups))
 
 
 def middle(values: Float, level: float) -> tuple[Float, Float]:
@@ -309,6 +251,23 @@ class _Resampled(NamedTuple):
             for i, model in enumerate(self.group.models)
         }
 
+    def units(self) -> dict[str, dict[str, Float]]:
+        """By model and unit, (B,) its value, for the units that could be resampled.
+
+        A unit has one node, or one for each label type; then its value is the mean over these, with their weights.
+        """
+        nodes: dict[str, list[_UnitNode]] = {}
+        for unit, node in _unit_nodes(self.resampled, np.ones((1, 1))):
+            nodes.setdefault(unit, []).append(node)
+        n_models = len(self.group.models)
+        means = {
+            unit: np.broadcast_to(mean, (n_models, mean.shape[1]))
+            for unit, of_unit in nodes.items()
+            if any(self.known[node.path].varies for node in of_unit)
+            for mean in [_mean_of(of_unit)]
+        }
+        return {model: {unit: mean[i] for unit, mean in means.items()} for i, model in enumerate(self.group.models)}
+
     def uncertainties(
         self, independent: Mapping[str, Mapping[Key, float]] | None, raw: Mapping[str, Metrics]
     ) -> dict[str, Uncertainty]:
@@ -319,7 +278,7 @@ class _Resampled(NamedTuple):
             ends = [UNKNOWN] * len(nodes)
             if resampled.varies:
                 values = np.broadcast_to(original.values[:, 0], len(nodes)).tolist()
-                ends = list(map(_with_value, _ends(node.values), values))
+                ends = list(map(_with_value, middle_intervals(node.values), values))
             for of_node, interval, n_held in zip(nodes, ends, resampled.n_held.tolist(), strict=True):
                 of_node[node.path] = interval._replace(n_held=n_held)
         values, metrics = self.original.values[:, 0].tolist(), _metric_intervals(self.group, raw)
@@ -335,6 +294,44 @@ class _Resampled(NamedTuple):
             for of_node, interval in zip(nodes, wide, strict=True):
                 of_node[top] = interval._replace(n_held=of_node[top].n_held)
         return dict(zip(self.group.models, map(unranked, values, nodes, metrics, counts, by_metric, wide), strict=True))
+
+
+class _UnitNode(NamedTuple):
+    """A node of a unit in m trees.
+
+    Args:
+        share: (m, B) of the node above among its neighbours.
+        values: (m, B), where NaN counts what it counts in the node above.
+    """
+
+    path: Path
+    share: Float
+    values: Float
+
+
+def _unit_nodes(evaluated: Evaluated, share: Float) -> Iterator[tuple[str, _UnitNode]]:
+    """The uppermost nodes of units, each with its unit.
+
+    Args:
+        share: (m, B) of `evaluated` among its neighbours.
+    """
+    for part, part_share in zip(evaluated.parts, evaluated.shares, strict=True):
+        if unit := part.nodes[0].unit:
+            absent = evaluated.nodes[0].absent
+            values = part.values if absent is None else np.where(np.isnan(part.values), absent, part.values)
+            yield unit, _UnitNode(part.path, share, values)
+        else:
+            yield from _unit_nodes(part, part_share)
+
+
+def _mean_of(nodes: Sequence[_UnitNode]) -> Float:
+    """(m, B) the mean of the values that are not NaN, by the shares."""
+    if len(nodes) == 1:
+        return nodes[0].values
+    weights = [np.where(np.isnan(node.values), 0.0, node.share) for node in nodes]
+    sums = [weight * np.nan_to_num(node.values) for weight, node in zip(weights, nodes, strict=True)]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sum(sums) / sum(weights))
 
 
 def _independent(tree: Node, by_metric: Mapping[Key, float] | None) -> float:
@@ -358,7 +355,7 @@ def _leaves_of_units(node: Node, unit: str) -> Iterator[tuple[str, Leaf]]:
 
 
 def _interval_like_these(drawn: Float | None, value: float) -> Interval:
-    return UNKNOWN if drawn is None else _with_value(_ends(drawn[np.newaxis])[0], value)
+    return UNKNOWN if drawn is None else _with_value(middle_intervals(drawn[np.newaxis])[0], value)
 
 
 def _with_value(interval: Interval, value: float | None) -> Interval:
@@ -368,7 +365,7 @@ def _with_value(interval: Interval, value: float | None) -> Interval:
     return interval._replace(low=min(interval.low, value), high=max(interval.high, value))
 
 
-def _ends(values: Float) -> list[Interval]:
+def middle_intervals(values: Float) -> list[Interval]:
     """(m,) the interval of each row of (m, B) values."""
     return [Interval(low, high) for low, high in zip(*[ends.tolist() for ends in middle(values, LEVEL)], strict=True)]
 
@@ -382,23 +379,12 @@ def _metric_intervals(group: TreeGroup, raw: Mapping[str, Metrics]) -> list[dict
             raw.get(model, {}).get(key, metrics[key])
             for model, metrics in zip(group.models, group.metrics, strict=True)
         ]
-        for of_model, ends in zip(intervals, _ends(np.array(drawn)), strict=True):
+        for of_model, ends in zip(intervals, middle_intervals(np.array(drawn)), strict=True):
             of_model[key] = ends
     for of_model, tree in zip(intervals, group.trees, strict=True):
         for leaf in tree.leaves:
             of_model[leaf.key] = _with_value(of_model[leaf.key], leaf.raw.value)
     return intervals
-
-
-def _differ(leader: Float | None, other: Float | None, lower_is_better: bool) -> bool:
-    """True if the interval of the paired difference is known and does not include 0."""
-    if leader is None or other is None:
-        return False
-    leader_cost, other_cost = (costs(values, lower_is_better=lower_is_better) for values in (leader, other))
-    with np.errstate(invalid="ignore"):
-        difference = np.where(leader_cost == other_cost, 0.0, other_cost - leader_cost)
-    low, high = middle(difference, LEVEL)
-    return bool(low > 0 or high < 0)
 
 
 def _at(ordered: Float, index: NDArray[np.int64]) -> Float:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.bootstrap import named_generator, seed_of
 from scoring.errors import ScoringError
 from scoring.evaluation import NOTHING_DRAWN, Draw, scores
 from scoring.intervals import middle
+from scoring.named_generators import named_generator, seed_of
 from scoring.ranking import ranks
 from scoring.tree import Float, Node, Path
 

@@ -27,8 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.bootstrap import Pools, named_generator, seed_of
+from scoring.bootstrap import Pools
 from scoring.evaluation import Draw, Evaluated, TreeGroup, with_values
+from scoring.named_generators import named_generator, seed_of
 from scoring.tree import Float, Node, Path
 
 PRIOR = 4.0

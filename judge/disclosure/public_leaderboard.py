@@ -197,7 +197,7 @@ def _public_robustness(robustness: Robustness, runs: HiddenRuns) -> Robustness:
         score: {model: _public_units(each, runs) for model, each in by_model.items()}
         for score, by_model in robustness.without.items()
     }
-    return Robustness(intervals, robustness.weights, without)
+    return Robustness(intervals, robustness.weights, without, robustness.task_orders)
 
 
 def _intervals_of(by_model: Mapping[str, Uncertainty], runs: HiddenRuns, digits: int, model: str) -> Uncertainty:

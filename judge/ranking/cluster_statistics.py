@@ -17,7 +17,7 @@ from judge.ranking.submission_scores import SubmissionScores
 from judge.records.items_file import items_path
 from judge.records.records import Result
 from scoring import ScoringError
-from scoring.bootstrap import METHOD, resample, resample_relative
+from scoring.bootstrap import METHOD, ItemDraws, resample, resample_relative
 from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.shared_structures import Loss, SharedErrors, Terms
 from scoring.tree import Float, Key
@@ -53,8 +53,7 @@ class ClusterStatistics:
         self._results = {id: tuple(scored_results(judged, id, each.trees.values())) for id, each in scores.items()}
         self._sums: dict[Key, list[ClusterSums]] = {}
         self._keys: dict[Key, str | None] = {}
-        self._resampled: dict[str, dict[Key, Float]] = {}
-        self._relative: dict[str, dict[Key, Float]] = {}
+        self._resampled, self._relative = ItemDraws({}, {}), ItemDraws({}, {})
         lists = set(chain(*(self._names_of(id, each.made_from) for id, each in scores.items())))
         lists.update(*(each.names for each in self._own.values()))
         self._clusters: dict[str, set[str]] = {}
@@ -62,15 +61,15 @@ class ClusterStatistics:
             self._clusters.setdefault(task, set()).update(json.loads(names))
         self._draws = {task: key_of(sorted(clusters)) for task, clusters in self._clusters.items()}
 
-    def resampled(self, ids: Iterable[str]) -> Mapping[str, Mapping[Key, Float]]:
-        """By submission and metric, (N_RESAMPLES,) its values on the resamples; of more than these submissions."""
-        stats = {id: self._stats_of(id) for id in ids if id not in self._resampled}
+    def resampled(self, ids: Iterable[str]) -> ItemDraws:
+        """(N_RESAMPLES,) values on the resamples; of more than these submissions."""
+        stats = {id: self._stats_of(id) for id in ids if id not in self._resampled.values}
         self._resampled |= resample(stats, N_RESAMPLES, np.random.default_rng(SEED), clusters=self._clusters)
         return self._resampled
 
-    def relative(self, ids: Iterable[str]) -> Mapping[str, Mapping[Key, Float]]:
+    def relative(self, ids: Iterable[str]) -> ItemDraws:
         """The same for metrics whose baseline is redrawn too: see `scoring.bootstrap.resample_relative`."""
-        stats = {id: self._stats_of(id) for id in ids if id not in self._relative}
+        stats = {id: self._stats_of(id) for id in ids if id not in self._relative.values}
         self._relative |= resample_relative(stats, N_RESAMPLES, np.random.default_rng(SEED), clusters=self._clusters)
         return self._relative
 

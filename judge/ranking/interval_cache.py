@@ -61,40 +61,55 @@ def key_of(*parts: object) -> str:
 
 
 class NodeNames(NamedTuple):
-    """The paths of the nodes of a tree and the keys of its metrics, each once. Trees of one shape have the same."""
+    """Names of the parts of a tree, each once. Trees of one shape have the same.
+
+    Args:
+        paths: of all nodes.
+        keys: of all metrics.
+        units: of all units.
+    """
 
     paths: Collection[Path]
     keys: Collection[Key]
+    units: Collection[str]
 
     @classmethod
     def of(cls, tree: Node) -> NodeNames:
-        return cls(dict.fromkeys(path for path, _ in tree.walk()), sorted({leaf.key for leaf in tree.leaves}))
+        paths, units = dict.fromkeys(path for path, _ in tree.walk()), {node.unit for _, node in tree.walk()} - {""}
+        return cls(paths, sorted({leaf.key for leaf in tree.leaves}), sorted(units))
 
 
-def packed(score: ResampledScore) -> bytes:
-    """The score as bytes of float64; the draws are last."""
+def packed(score: ResampledScore, names: NodeNames) -> bytes:
+    """The score as bytes of float64, and after them its units as float32: 40 of them have 40,000 numbers."""
     uncertainty = score.uncertainty
     intervals = [*uncertainty.nodes.values(), *uncertainty.metrics.values()]
     draws = [() if drawn is None else drawn for drawn in (score.drawn, score.drawn_like_these)]
-    numbers = [uncertainty.value, score.value, uncertainty.n_independent, *uncertainty.like_these[:2], len(draws[0])]
+    numbers = [uncertainty.value, score.value, uncertainty.n_independent, *uncertainty.like_these[:2]]
     independent = [uncertainty.independent.get(key, 1.0) for key in uncertainty.metrics]
-    return np.concatenate([numbers, np.ravel(intervals), independent, *draws]).tobytes()
+    has_draws = [unit in score.units for unit in names.units]
+    lengths = [len(drawn) for drawn in draws]
+    units = np.array([score.units[unit] for unit in names.units if unit in score.units], np.float32)
+    parts = [numbers, lengths, np.ravel(intervals), independent, has_draws, *draws]
+    return np.concatenate(parts, dtype=np.float64).tobytes() + units.tobytes()
 
 
 def unpacked(data: bytes, names: NodeNames) -> ResampledScore:
-    """The score in bytes of `packed`, with these names of its nodes and metrics."""
-    numbers, (paths, keys) = np.frombuffer(data), names
-    begin = 6
-    end = begin + 3 * (len(paths) + len(keys))
-    ends = numbers[begin:end].reshape(-1, 3).tolist()
+    """The score in bytes of `packed`, with these names of its parts."""
+    n_intervals, n_keys, n_units = len(names.paths) + len(names.keys), len(names.keys), len(names.units)
+    begin = 7 + 3 * n_intervals + n_keys + n_units
+    numbers = np.frombuffer(data, count=begin)
+    ends = numbers[7 : 7 + 3 * n_intervals].reshape(-1, 3).tolist()
     intervals = [Interval(low, high, int(n_held)) for low, high, n_held in ends]
-    nodes = dict(zip(paths, intervals, strict=False))
-    metrics = dict(zip(keys, intervals[len(paths) :], strict=True))
-    independent = dict(zip(keys, numbers[end : end + len(keys)].tolist(), strict=True))
-    wide, (drawn, like_these) = (
-        Interval(*numbers[3:5].tolist()),
-        np.split(numbers[end + len(keys) :], [int(numbers[5])]),
+    nodes = dict(zip(names.paths, intervals, strict=False))
+    metrics = dict(zip(names.keys, intervals[len(names.paths) :], strict=True))
+    independent = dict(zip(names.keys, numbers[begin - n_units - n_keys : begin - n_units].tolist(), strict=True))
+    lengths = [int(number) for number in numbers[5:7]]
+    drawn, like_these = np.split(np.frombuffer(data, offset=8 * begin, count=sum(lengths)), lengths[:1])
+    units = [unit for unit, has_draws in zip(names.units, numbers[begin - n_units :], strict=True) if has_draws]
+    rows = np.split(np.frombuffer(data, np.float32, offset=8 * (begin + sum(lengths))), max(1, len(units)))
+    uncertainty = unranked(
+        float(numbers[0]), nodes, metrics, float(numbers[2]), independent, Interval(*numbers[3:5].tolist())
     )
-    uncertainty = unranked(float(numbers[0]), nodes, metrics, float(numbers[2]), independent, wide)
-    draws = [each if len(each) else None for each in (drawn, like_these)]
-    return ResampledScore(uncertainty, float(numbers[1]), *draws)
+    known = [values if len(values) else None for values in (drawn, like_these)]
+    by_unit = dict(zip(units, rows, strict=False))
+    return ResampledScore(uncertainty, float(numbers[1]), known[0], known[1], by_unit)

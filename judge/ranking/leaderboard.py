@@ -11,6 +11,7 @@ from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Release, Term
 from scoring.intervals import Uncertainty
+from scoring.order import PairOrder
 from scoring.robustness import LeftOut, RankRange
 from submissions.records import Submission
 from tasks.suites.suite import Suite, Task
@@ -122,11 +123,13 @@ class Robustness:
         intervals: of all submissions. Only ranked ones have ranks and groups of tied models.
         weights: of ranked submissions, the rank under random weights.
         without: of ranked submissions, the rank without single tasks.
+        task_orders: by task in place of score, which submission is better than which in this task alone.
     """
 
     intervals: Mapping[str, Mapping[str, Uncertainty]] = field(default_factory=dict)
     weights: Mapping[str, Mapping[str, RankRange]] = field(default_factory=dict)
     without: Mapping[str, Mapping[str, LeftOut]] = field(default_factory=dict)
+    task_orders: Mapping[str, PairOrder] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

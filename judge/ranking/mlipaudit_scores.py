@@ -139,7 +139,8 @@ def _by_cluster(
     values = np.asarray(measured.values, np.float64)
     scores = np.zeros(len(clusters))
     scores[: len(values)] = scores_of_items(values, facts.metric(benchmark, metric, Variant.CORRECTED), facts.alpha)
-    return cluster_sums(benchmark, metric, Clusters.of(clusters), scores, np.ones(len(scores)), limit=1.0)
+    names, ones = Clusters.of(clusters), np.ones(len(scores))
+    return cluster_sums(benchmark, metric, names, scores, ones, limit=1.0, worst=0.0)
 
 
 class _MetricErrors(NamedTuple):

@@ -35,7 +35,7 @@ def metric_sums(
 
 def resampled_values(stats: ClusterSums, n_resamples: int = N_RESAMPLES) -> Float:
     """On the clusters drawn, without studentisation."""
-    return resample({"m": [stats]}, n_resamples, rng(), plain=True)["m"][stats.key]
+    return resample({"m": [stats]}, n_resamples, rng(), plain=True).values["m"][stats.key]
 
 
 def multiplicities(names: str, n_resamples: int) -> Float:
@@ -44,7 +44,7 @@ def multiplicities(names: str, n_resamples: int) -> Float:
         ClusterSums(KEY[0], f"probe {name}", tuple(names), np.eye(len(names))[i], np.ones(len(names)))
         for i, name in enumerate(names)
     ]
-    drawn = resample({"probe": probes}, n_resamples, rng(), plain=True)["probe"]
+    drawn = resample({"probe": probes}, n_resamples, rng(), plain=True).values["probe"]
     times: Float = np.rint(len(names) * np.array([drawn[probe.key] for probe in probes])).T
     return times
 
@@ -70,7 +70,7 @@ def test_95_percent_intervals_cover_a_known_mean() -> None:
         effect = 2.0 + draw.normal(size=50)
         items = np.repeat(effect, 4) + draw.normal(size=200)
         stats.append(cluster_sums(f"set {number}", "error", clusters, items, np.ones(200)))
-    drawn = resample({"m": stats}, N_RESAMPLES, rng())["m"]
+    drawn = resample({"m": stats}, N_RESAMPLES, rng()).values["m"]
     low, high = middle(np.array([drawn[s.key] for s in stats]), 0.95)
     coverage = float(np.mean((low <= 2.0) & (high >= 2.0)))
     assert 0.90 <= coverage <= 0.98
@@ -114,7 +114,7 @@ def test_all_metrics_of_all_models_of_a_task_share_the_draw() -> None:
     sums = np.array([1.0, 5.0, 2.0, 8.0])
     a, b = metric_sums(list(sums)), metric_sums(list(sums + 3))
     other = ClusterSums(KEY[0], "force", a.clusters, 2 * sums, a.counts)
-    drawn = resample({"A": [a, other], "B": [b]}, N_RESAMPLES, rng(), plain=True)
+    drawn = resample({"A": [a, other], "B": [b]}, N_RESAMPLES, rng(), plain=True).values
     assert np.ptp(drawn["A"][KEY]) > 2
     assert drawn["B"][KEY] - drawn["A"][KEY] == pytest.approx(np.full(N_RESAMPLES, 3.0))
     assert drawn["A"][other.key] == pytest.approx(2 * drawn["A"][KEY])
@@ -125,35 +125,35 @@ def test_tasks_are_drawn_apart() -> None:
         metric_sums([1.0, 5.0, 2.0, 8.0]),
         ClusterSums("ice", "energy", tuple("abcd"), np.array([1.0, 5, 2, 8]), np.ones(4)),
     )
-    drawn = resample({"A": [a, b]}, 1000, rng())["A"]
+    drawn = resample({"A": [a, b]}, 1000, rng()).values["A"]
     assert abs(np.corrcoef(drawn[a.key], drawn[b.key])[0, 1]) < 0.15
 
 
 def test_clusters_are_paired_by_name_not_by_place() -> None:
     a = metric_sums([1.0, 5.0, 2.0, 8.0])
     turned = ClusterSums(*KEY, tuple("dcba"), a.sums[::-1], a.counts)
-    drawn = resample({"A": [a], "B": [turned]}, N_RESAMPLES, rng())
+    drawn = resample({"A": [a], "B": [turned]}, N_RESAMPLES, rng()).values
     assert np.array_equal(drawn["A"][KEY], drawn["B"][KEY])
 
 
 def test_the_same_seed_gives_the_same_in_any_order_and_company() -> None:
     a, b = metric_sums([1.0, 5.0, 2.0, 8.0]), metric_sums([3.0, 4.0, 9.0, 1.0])
     ice = ClusterSums("ice", "energy", tuple("xyz"), np.array([1.0, 2.0, 3.0]), np.ones(3))
-    alone = resample({"A": [a]}, N_RESAMPLES, rng())["A"][KEY]
-    beside = resample({"B": [ice, b], "A": [ice, a], "0": [a]}, N_RESAMPLES, rng())
-    turned = resample({"0": [a], "A": [a, ice], "B": [b, ice]}, N_RESAMPLES, rng())
+    alone = resample({"A": [a]}, N_RESAMPLES, rng()).values["A"][KEY]
+    beside = resample({"B": [ice, b], "A": [ice, a], "0": [a]}, N_RESAMPLES, rng()).values
+    turned = resample({"0": [a], "A": [a, ice], "B": [b, ice]}, N_RESAMPLES, rng()).values
     assert np.array_equal(alone, beside["A"][KEY])
     for model, metrics in beside.items():
         for key, values in metrics.items():
             assert np.array_equal(values, turned[model][key])
-    assert not np.array_equal(alone, resample({"A": [a]}, N_RESAMPLES, np.random.default_rng(8))["A"][KEY])
+    assert not np.array_equal(alone, resample({"A": [a]}, N_RESAMPLES, np.random.default_rng(8)).values["A"][KEY])
 
 
 def test_a_model_with_other_clusters_changes_nothing_where_all_are_named() -> None:
     a, b = metric_sums([1.0, 5.0, 2.0, 8.0]), metric_sums([3.0, 4.0, 9.0, 1.0], names="cdef")
     names = {KEY[0]: "abcdef"}
-    alone = resample({"A": [a]}, N_RESAMPLES, rng(), clusters=names)["A"][KEY]
-    beside = resample({"A": [a], "B": [b]}, N_RESAMPLES, rng(), clusters=names)["A"][KEY]
+    alone = resample({"A": [a]}, N_RESAMPLES, rng(), clusters=names).values["A"][KEY]
+    beside = resample({"A": [a], "B": [b]}, N_RESAMPLES, rng(), clusters=names).values["A"][KEY]
     assert np.array_equal(alone, beside)
 
 
@@ -162,7 +162,7 @@ def test_equal_models_stay_equal_to_the_last_bit() -> None:
     names = tuple(map(str, range(997)))
     sums = [draw.random(997) for _ in range(11)]
     stats = {f"{i} {copy}": [ClusterSums(*KEY, names, s, np.ones(997))] for i, s in enumerate(sums) for copy in "ab"}
-    drawn = resample(stats, N_RESAMPLES, rng())
+    drawn = resample(stats, N_RESAMPLES, rng()).values
     for i in range(11):
         assert np.array_equal(drawn[f"{i} a"][KEY], drawn[f"{i} b"][KEY])
 
@@ -176,11 +176,11 @@ def test_no_resample_depends_on_the_number_of_other_models(n_clusters: int) -> N
         f"{i:03}": [ClusterSums(*KEY, names, np.exp(3 * draw.normal(size=n_clusters)), np.ones(n_clusters))]
         for i in range(150)
     }
-    together = resample(stats, N_RESAMPLES, rng())
+    together = resample(stats, N_RESAMPLES, rng()).values
     for n_models in (1, 2, 3, 7, 63, 64, 65, 100):
         for first in (0, 1, 50):
             chosen = dict(list(stats.items())[first : first + n_models])
-            for model, metrics in resample(chosen, N_RESAMPLES, rng()).items():
+            for model, metrics in resample(chosen, N_RESAMPLES, rng()).values.items():
                 assert np.array_equal(metrics[KEY], together[model][KEY])
 
 
@@ -194,7 +194,7 @@ def test_a_resample_without_any_item_keeps_the_value() -> None:
 
 
 def test_a_metric_of_one_cluster_is_left_out() -> None:
-    assert resample({"A": [metric_sums([3.0])], "B": [metric_sums([3.0, 0.0], [2.0, 0.0])]}, 10, rng()) == {
+    assert resample({"A": [metric_sums([3.0])], "B": [metric_sums([3.0, 0.0], [2.0, 0.0])]}, 10, rng()).values == {
         "A": {},
         "B": {},
     }

@@ -14,7 +14,8 @@ from hypothesis.extra.numpy import arrays
 from scoring.bootstrap import pools, resample
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
-from scoring.intervals import Interval, Uncertainty, middle, resampled_scores, tie_groups, with_ranks
+from scoring.intervals import Interval, Uncertainty, middle, resampled_scores
+from scoring.order import tie_groups, with_ranks
 from scoring.ranking import ranks
 from scoring.set_spread import SetDraws, draw_sets
 from scoring.tree import AsItIs, Float, How, Key, Leaf, Node, RawMetric
@@ -47,7 +48,7 @@ def drawn(
     trees: Mapping[str, Node], sums: Mapping[str, list[ClusterSums]], n: int, generator: np.random.Generator
 ) -> tuple[dict[str, dict[Key, Float]], SetDraws]:
     """Resampled metrics by model, and sets."""
-    return resample(sums, n, generator), draw_sets(pools(trees.values()), n, generator)
+    return resample(sums, n, generator).values, draw_sets(pools(trees.values()), n, generator)
 
 
 def bootstrapped(
@@ -105,7 +106,7 @@ def test_every_metric_domain_and_score_has_the_interval_of_its_resamples() -> No
         Node("d2", "", parts=(third,), pool=True),
     )
     root = Node("error", "", parts=domains)
-    metrics = resample({"m": sums}, B, rng())
+    metrics = resample({"m": sums}, B, rng()).values
     result = with_ranks(resampled_scores({"m": root}, metrics), lower_is_better=True)["m"]
     t1, t2, t3 = (metrics["m"][t, "mae"] for t in TASKS)
     d1 = np.sqrt(t1 * t2)

@@ -23,7 +23,8 @@ from scoring import (
 )
 from scoring.bootstrap import pools
 from scoring.evaluation import Draw
-from scoring.intervals import resampled_scores, with_ranks
+from scoring.intervals import resampled_scores
+from scoring.order import with_ranks
 from scoring.set_spread import draw_sets
 from scoring.tree import Float, Key, with_left_out
 from tests.world.made_answers import answers_of

@@ -29,7 +29,7 @@ def sums(errors: Float, baseline: Float | None, task: str = "task", power: float
 
 
 def relative(metric: ClusterSums) -> Float:
-    return resample_relative({"m": [metric]}, B, rng())["m"][metric.key]
+    return resample_relative({"m": [metric]}, B, rng()).values["m"][metric.key]
 
 
 @pytest.mark.parametrize("power", [1.0, 0.5])
@@ -37,12 +37,12 @@ def test_a_multiple_of_the_baseline_is_the_same_multiple_in_every_draw(power: fl
     trivial = rng().lognormal(0.0, 1.5, 30)
     metric = sums(0.3 * trivial, trivial, power=power)
     assert relative(metric) == pytest.approx(metric.value)
-    assert np.ptp(resample({"m": [metric]}, B, rng())["m"][KEY]) > 0.3 * metric.value
+    assert np.ptp(resample({"m": [metric]}, B, rng()).values["m"][KEY]) > 0.3 * metric.value
 
 
 def test_a_baseline_that_is_equal_everywhere_changes_no_draw() -> None:
     metric = sums(rng().lognormal(0.0, 1.0, 30), np.full(30, 7.0))
-    assert relative(metric) == pytest.approx(resample({"m": [metric]}, B, rng())["m"][KEY])
+    assert relative(metric) == pytest.approx(resample({"m": [metric]}, B, rng()).values["m"][KEY])
 
 
 def test_a_cluster_whose_baseline_is_zero_is_drawn_too() -> None:
@@ -60,8 +60,8 @@ def test_what_has_no_baseline_of_the_same_clusters_is_not_drawn() -> None:
     shared = SharedErrors(star(20), errors, Loss.ABSOLUTE, np.inf)
     names = tuple(map(str, range(20)))
     metric = ClusterSums("task", "mae", names, np.abs(errors), np.ones(20), shared=shared, baseline=np.ones(20))
-    assert resample_relative({"m": [metric]}, B, rng()) == {"m": {}}
-    assert resample_relative({"m": [sums(np.abs(errors), None)]}, B, rng()) == {"m": {}}
+    assert resample_relative({"m": [metric]}, B, rng()).values == {"m": {}}
+    assert resample_relative({"m": [sums(np.abs(errors), None)]}, B, rng()).values == {"m": {}}
 
 
 @pytest.mark.parametrize("baseline", [np.zeros(2), np.array([1.0, -1.0]), np.array([1.0, np.nan]), np.ones(3)])
@@ -106,8 +106,8 @@ def test_a_value_lies_in_its_own_interval() -> None:
     for seed in range(16):
         generator = np.random.default_rng(seed)
         tree, stats = near_the_cap(generator)
-        redrawn += is_inside(tree, resample_relative({"m": stats}, B, rng())["m"])
-        held += is_inside(tree, resample({"m": stats}, B, rng())["m"])
+        redrawn += is_inside(tree, resample_relative({"m": stats}, B, rng()).values["m"])
+        held += is_inside(tree, resample({"m": stats}, B, rng()).values["m"])
     assert redrawn >= 12
     assert held <= 8
 
@@ -115,7 +115,7 @@ def test_a_value_lies_in_its_own_interval() -> None:
 def test_scores_have_the_relative_draws_and_metrics_the_raw_ones() -> None:
     trivial = rng().lognormal(0.0, 1.0, 30)
     stats = [sums(0.5 * trivial, trivial)]
-    raw, ratios = resample({"m": stats}, B, rng()), resample_relative({"m": stats}, B, rng())
+    raw, ratios = resample({"m": stats}, B, rng()).values, resample_relative({"m": stats}, B, rng()).values
     result = resampled_scores({"m": domain(stats)}, ratios, raw=raw)["m"].uncertainty
     assert result.score[:2] == pytest.approx((0.5, 0.5))
     assert result.metrics[KEY][:2] == pytest.approx(tuple(map(float, middle(raw["m"][KEY], 0.95))))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from scoring.bootstrap import pools
-from scoring.intervals import resampled_scores, with_ranks
+from scoring.intervals import resampled_scores
 from scoring.lambench.answers import RelativeError
+from scoring.order import with_ranks
 from scoring.set_spread import draw_sets
 from scoring.tree import AsItIs, Float, How, Leaf, Node, RawMetric, Scale
 

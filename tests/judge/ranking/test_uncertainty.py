@@ -132,11 +132,13 @@ def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fail
     square, count = (measurement.items.columns[f"force_{name}"] for name in ("sq", "count"))
     cost = stored.metrics[FORCE].failure_cost
     assert cost is not None
-    charged = np.fmin(square / count, cost**2) * count
+    failed = measurement.items.cause != Cause.NONE
+    charged = np.where(failed, 0.0, np.fmin(square / count, cost**2) * count)
     clusters = np.array(measurement.items.cluster)
     members = [np.flatnonzero(clusters == name) for name in sorted(set(clusters))]
     assert len(members) == 20
-    totals = np.array([(charged[each].sum(), count[each].sum()) for each in members])
+    totals = np.array([(charged[each].sum(), count[each][~failed[each]].sum()) for each in members])
+    lost = np.array([count[each][failed[each]].sum() for each in members])
 
     def log_odds(total: np.ndarray) -> tuple[float, float]:
         """Of a mean square below its largest value, with the standard error of a ratio."""
@@ -145,15 +147,21 @@ def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fail
         error = math.sqrt(((sums - mean * counts) ** 2).sum()) / counts.sum()
         return math.log(mean / (cost**2 - mean)), error * (1 / mean + 1 / (cost**2 - mean))
 
-    (here, error), rng, t = log_odds(totals), np.random.default_rng(11), []
-    for _ in range(4000):
-        there, its_error = log_odds(totals[rng.integers(0, len(members), len(members))])
-        t.append((there - here) / its_error)
-    squares = (totals[:, 0] - charged.sum() / count.sum() * totals[:, 1]) ** 2
+    (here, error), rng = log_odds(totals), np.random.default_rng(11)
+    squares = (totals[:, 0] - totals[:, 0].sum() / totals[:, 1].sum() * totals[:, 1]) ** 2
     kurtosis = (squares**2).mean() / squares.mean() ** 2
     raised = error * math.sqrt(20 / 19) * (1 + math.sqrt((kurtosis - 1) / 80))
-    odds = np.exp(here - raised * np.quantile(t, [0.975, 0.025]))
-    low, high = cost * np.sqrt(odds / (1 + odds))
+    half_failures = np.sort(rng.standard_gamma(0.5, 8000))
+    if not fails:  # none in every second draw, the larger half in the others
+        half_failures = np.concatenate([np.zeros(2000), half_failures[4000::2]])
+    drawn = []
+    for half_failure in rng.permutation(half_failures)[:4000]:
+        picks = rng.integers(0, len(members), len(members))
+        there, its_error = log_odds(totals[picks])
+        odds, answered = math.exp(here - raised * (there - here) / its_error), totals[picks, 1].sum()
+        added = lost[picks].sum() + half_failure * count.sum() / 20
+        drawn.append((cost**2 * odds / (1 + odds) * answered + cost**2 * added) / (answered + added))
+    low, high = np.sqrt(np.quantile(drawn, [0.025, 0.975]))
     width = high - low
     assert interval.low == pytest.approx(low, abs=0.08 * width)
     assert interval.high == pytest.approx(high, abs=0.08 * width)
