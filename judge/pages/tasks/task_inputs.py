@@ -31,6 +31,7 @@ def inputs_of(frame: Frame, index: int, shares: Shares, scored: Sequence[str]) -
         [sources.result_stamps.get(unit) or line for unit, line in units],
         [sources.item_stamps.get(unit) or _items(sources, unit, line) for unit, line in units],
         [_score_of(frame, row, task.name, shares, scored) for row in frame.board.rows],
+        frame.board.robustness.task_orders.get(task.name),
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from judge.disclosure.public_learning import learns
 from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
 from judge.view.score_display import known, uncertainty_of
 from judge.view.score_shares import TaskScore
 from scoring.intervals import MIN_INDEPENDENT, Interval, Uncertainty
+from scoring.order import NO_ORDER, PairOrder
 from tasks.metrics.metric import Metric
 
 Shares = Mapping[str, Mapping[str, TaskScore]]
@@ -18,7 +20,7 @@ Shares = Mapping[str, Mapping[str, TaskScore]]
 
 
 class PlaceRange(NamedTuple):
-    """The best and the worst place of a model: two models have an order only if their intervals do not overlap."""
+    """The best and the worst place of a model: one before each that it is better than, one behind each better one."""
 
     first: int
     last: int
@@ -74,7 +76,7 @@ class RankGroup(NamedTuple):
         return any(line.few for line in self.lines if line.place is not None)
 
     @property
-    def overlapping(self) -> bool:
+    def has_ties(self) -> bool:
         """Whether any two models have no order."""
         return any(line.place is not None and line.place.first != line.place.last for line in self.lines)
 
@@ -94,11 +96,12 @@ def ranking(
         lower: whether a lower score is better.
     """
     groups: dict[str, list[TaskRank]] = {}
+    order = board.robustness.task_orders.get(board.suite.tasks[index].name, NO_ORDER)
     for row in board.rows:
         line = _line(board, row, index, shares, metrics)
         groups.setdefault(_hardware(line), []).append(line)
     return tuple(
-        RankGroup(hardware, tuple(sorted(_placed(lines, lower), key=lambda line: _order(line, lower))))
+        RankGroup(hardware, tuple(sorted(_placed(lines, order), key=lambda line: _by_value(line, lower))))
         for hardware, lines in sorted(groups.items(), key=lambda group: (not group[0], group[0]))
     )
 
@@ -140,56 +143,35 @@ def _hardware(line: TaskRank) -> str:
     return line.line.result.provenance.origin.hardware
 
 
-def _placed(lines: Sequence[TaskRank], lower: bool) -> list[TaskRank]:
-    """The lines with their places: a model is before another only if their intervals do not overlap.
+def _placed(lines: Sequence[TaskRank], order: PairOrder) -> list[TaskRank]:
+    """The lines with their places.
 
-    A model with too few independent items has no order to any other, and models that cannot be told from the references
-    have none among themselves.
+    A model with too few independent items, or without an interval, has no order to any other. Models that cannot be
+    told from the references have none among themselves.
+
+    Args:
+        order: of the models in this task, by paired draws.
     """
     within = [line for line in lines if line.value is not None and not line.row.reference]
-    ordered = [line for line in within if line.interval is not None and not line.few]
-    every, equal = _Ends.of(ordered, lower), _Ends.of([line for line in ordered if line.as_references], lower)
-    placed = []
-    for line in lines:
-        if line.value is None or line.row.reference:
-            placed.append(line)
-        elif line.interval is None or line.few:  # without an interval every place is possible
-            placed.append(line._replace(place=PlaceRange(1, len(within))))
-        else:
-            low, high = _costs(line.interval, lower)
-            before, after = every.below(low), every.above(high)
-            if line.as_references:
-                before, after = before - equal.below(low), after - equal.above(high)
-            placed.append(line._replace(place=PlaceRange(1 + before, len(within) - after)))
-    return placed
+    row_of = {model: row for row, model in enumerate(order.models)}
+    ordered = [
+        line for line in within if line.interval is not None and not line.few and line.row.submission.id in row_of
+    ]
+    rows = [row_of[line.row.submission.id] for line in ordered]
+    as_references = np.array([line.as_references for line in ordered], np.bool_)
+    better = order.better[np.ix_(rows, rows)] & ~np.outer(as_references, as_references)
+    counts = zip(ordered, better.sum(axis=0).tolist(), better.sum(axis=1).tolist(), strict=True)
+    places = {line.row.submission.id: PlaceRange(1 + before, len(within) - after) for line, before, after in counts}
+    anywhere = PlaceRange(1, len(within))
+    return [
+        line
+        if line.value is None or line.row.reference
+        else line._replace(place=places.get(line.row.submission.id, anywhere))
+        for line in lines
+    ]
 
 
-class _Ends(NamedTuple):
-    """The ends of intervals as costs, each sorted."""
-
-    lows: list[float]
-    highs: list[float]
-
-    @classmethod
-    def of(cls, lines: Sequence[TaskRank], lower: bool) -> _Ends:
-        costs = [_costs(line.interval, lower) for line in lines if line.interval is not None]
-        return cls(sorted(low for low, _ in costs), sorted(high for _, high in costs))
-
-    def below(self, cost: float) -> int:
-        """How many intervals end before `cost`."""
-        return bisect_left(self.highs, cost)
-
-    def above(self, cost: float) -> int:
-        """How many intervals begin after `cost`."""
-        return len(self.lows) - bisect_right(self.lows, cost)
-
-
-def _costs(interval: Interval, lower: bool) -> tuple[float, float]:
-    """The ends of the interval, negated if higher is better, so that lower is better."""
-    return (interval.low, interval.high) if lower else (-interval.high, -interval.low)
-
-
-def _order(line: TaskRank, lower: bool) -> tuple[bool, float, str]:
+def _by_value(line: TaskRank, lower: bool) -> tuple[bool, float, str]:
     value = line.value
     cost = 0.0 if value is None else (value if lower else -value)
     return value is None, cost, line.row.submission.id

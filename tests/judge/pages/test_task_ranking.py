@@ -1,27 +1,36 @@
-"""The ranking within a task: two models have an order only if their intervals do not overlap."""
+"""The ranking within a task: two models have an order only if the interval of their difference does not include 0."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judge.disclosure.public_leaderboard import public_board
 from judge.pages.tasks.task_pages import pages
 from judge.pages.tasks.task_ranking import PlaceRange, TaskRank, _placed
 from judge.pages.tasks.task_rows import chip
+from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Row
+from judge.records.records import Result
 from judge.view.jinja import environment
-from judge.view.page_context import Frame
+from judge.view.page_context import Frame, frame
+from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from scoring.intervals import Interval
+from scoring.order import PairOrder
+from scoring.tree import Float
+from tasks.metrics.measurement import Items
 from tests.judge.pages.page_reader import PageReader, page_frame
-from tests.world.board_records import SUITE, good_results, result, submission, timed
+from tests.world.board_records import SUITE, error, good_results, result, submission, timed
 
 
-def test_places_overlap_where_intervals_do(read: dict[str, PageReader]) -> None:
+def test_equal_models_have_overlapping_places(read: dict[str, PageReader]) -> None:
     page = read["tasks/crystals.html"]
     assert [page.row(name)[0][0].strip() for name in ("Good", "Worse")] == ["1", "2"]
     assert "have no order" not in page.words
@@ -45,35 +54,51 @@ def test_fewer_than_thirty_items_give_no_places() -> None:
         assert (says.replace(" :", ":") in page.words.replace(" :", ":")) == (n_items < 30)
 
 
-@given(
-    st.lists(
-        st.one_of(st.none(), st.tuples(st.integers(0, 9), st.integers(0, 4))).map(
-            lambda ends: None if ends is None else Interval(float(ends[0]), float(ends[0] + ends[1]))
-        ),
-        min_size=1,
-        max_size=8,
-    ),
-    st.booleans(),
-)
-def test_a_place_counts_models_with_separate_intervals(intervals: list[Interval | None], lower: bool) -> None:
-    row = _any_row()
-    lines = [TaskRank(row, row.tasks[0], 1.0, None, interval, None, ()) for interval in intervals]
-    for line, interval in zip(_placed(lines, lower), intervals, strict=True):
-        better = sum(_better(other, interval, lower) for other in intervals)
-        worse = sum(_better(interval, other, lower) for other in intervals)
-        assert line.place == PlaceRange(1 + better, len(intervals) - worse)
+@given(st.lists(st.lists(st.booleans(), min_size=8, max_size=8), min_size=1, max_size=8), st.sets(st.integers(0, 7)))
+def test_a_place_counts_better_and_worse_models(above: list[list[bool]], without: set[int]) -> None:
+    """A model without an interval has no order to any other."""
+    n = len(above)
+    better = np.triu(np.array(above)[:, :n], 1)  # a model is better than models of higher numbers only
+    order = PairOrder(tuple(row.submission.id for row in _rows()[:n]), better)
+    lines = [
+        TaskRank(row, row.tasks[0], 1.0, None, None if i in without else Interval(0.0, 2.0), None, ())
+        for i, row in enumerate(_rows()[:n])
+    ]
+    known = [i for i in range(n) if i not in without]
+    for i, line in enumerate(_placed(lines, order)):
+        n_better = sum(better[j, i] for j in known) if i in known else 0
+        n_worse = sum(better[i, j] for j in known) if i in known else 0
+        assert line.place == PlaceRange(1 + n_better, n - n_worse)
+
+
+def test_models_have_an_order_though_their_intervals_overlap() -> None:
+    """One has errors that are larger by 10 % in each of 60 items; their own intervals overlap."""
+    errors = 0.1 * np.random.default_rng(0).gamma(1.0, 1.0, 60)  # [eV], far below the baseline
+    page = page_of_errors({"A": errors, "B": 1.1 * errors, "C": 1.1 * errors[::-1]})
+    assert [page.row(name)[0][0].strip() for name in ("A", "B", "C")] == ["1–2", "2–3", "1–3"]
+
+
+def page_of_errors(errors: Mapping[str, Float]) -> PageReader:
+    """The page of a task of differences of models with these errors of its items [eV]."""
+    models = {name: submission(name) for name in errors}
+    (barriers,) = [task for task in SUITE.tasks if task.name == "barriers"]
+    results = [result(models[name], barriers, {"mae": error(float(of.mean()), "eV")}) for name, of in errors.items()]
+    by_id = {models[name].id: of for name, of in errors.items()}
+
+    def items(result: Result) -> Items:
+        of_result = by_id[result.submission]
+        names = [f"item {i}" for i in range(len(of_result))]
+        cause, none = np.zeros(len(names), np.int8), np.zeros(len(names))
+        columns = {"error": of_result, "count": none + 1.0, "off": none}
+        return Items(id=names, group=names, cluster=names, cause=cause, columns=columns)
+
+    board = build_leaderboard(SUITE, [*models.values()], results, items)
+    return PageReader(pages(frame(public_board(board, ()), Sources()))["tasks/barriers.html"])
 
 
 @cache
-def _any_row() -> Row:
-    return page_frame(SUITE, [submission("A")]).board.rows[0]
-
-
-def _better(first: Interval | None, second: Interval | None, lower: bool) -> bool:
-    """Whether the first is better and the intervals do not overlap."""
-    if first is None or second is None:
-        return False
-    return first.high < second.low if lower else first.low > second.high
+def _rows() -> tuple[Row, ...]:
+    return page_frame(SUITE, [submission(name) for name in "ABCDEFGH"]).board.rows
 
 
 def test_times_are_placed_within_one_class_of_machine() -> None:
@@ -121,16 +146,16 @@ def test_a_verdict_looks_as_on_every_page(status: str) -> None:
 
 
 def test_models_inside_the_uncertainty_of_the_references_tie_and_one_outside_does_not() -> None:
-    """Three models with separate intervals: without the uncertainty they have an order."""
-    row = _any_row()
-    ends = [Interval(0.10, 0.11), Interval(0.20, 0.21), Interval(0.30, 0.31)]
+    """Three models, each better than the next: without the uncertainty they have an order."""
+    rows = _rows()[:3]
+    order = PairOrder(tuple(row.submission.id for row in rows), np.triu(np.ones((3, 3), np.bool_), 1))
 
     def places(*inside: bool) -> list[tuple[int, int]]:
         lines = [
-            TaskRank(row, row.tasks[0], interval.low, None, interval, None, (), as_references=each)
-            for interval, each in zip(ends, inside, strict=True)
+            TaskRank(row, row.tasks[0], 1.0, None, Interval(0.0, 2.0), None, (), as_references=is_inside)
+            for row, is_inside in zip(rows, inside, strict=True)
         ]
-        return [tuple(line.place) for line in _placed(lines, lower=True) if line.place is not None]
+        return [tuple(line.place) for line in _placed(lines, order) if line.place is not None]
 
     assert places(False, False, False) == [(1, 1), (2, 2), (3, 3)]
     assert places(True, True, False) == [(1, 2), (1, 2), (3, 3)]
