@@ -48,6 +48,7 @@ TESTS = (
     "tests/scoring",
     "tests/tasks/metrics",
     "tests/judge/ranking/test_kept_terms.py",
+    "tests/judge/ranking/test_task_orders.py",
     "tests/house/test_score_names.py",
 )
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")

@@ -128,4 +128,5 @@ def _differ(leader: Float | None, other: Float | None, lower_is_better: bool) ->
 def _is_better(cost: Float, others: Float) -> NDArray[np.bool_]:
     """(...,) True if a model with costs (B,) is better than one with costs (..., B)."""
     tail = int((1 - LEVEL) / 2 * (len(cost) - 1))
-    return np.asarray(np.count_nonzero(cost >= others, axis=-1) <= tail)
+    n_not_better = np.asarray(cost >= others).view(np.int8).sum(axis=-1, dtype=np.int32)  # twice as fast as count_nonzero
+    return np.asarray(n_not_better <= tail)
