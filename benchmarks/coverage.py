@@ -108,7 +108,7 @@ def _draws_and_values(
     errors = np.abs(family.sample(rng, (repeats, n)))
     sums = errors if power == 1.0 else errors**2
     stats = {str(i): [ClusterSums("task", "error", names, row, ones, power, limit=limit)] for i, row in enumerate(sums)}
-    draws = resample(stats, N_RESAMPLES, rng, plain=plain).values
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain).with_unseen
     return np.array([draws[model]["task", "error"] for model in stats]), sums.mean(axis=1) ** power
 
 
@@ -193,7 +193,7 @@ def coverage_of_shared(
         shared = SharedErrors(matrix, errors, loss, limit)
         sums = losses(errors)
         stats[str(i)] = [ClusterSums("task", "error", names, sums, ones, power, limit=limit, shared=shared)]
-    draws = resample(stats, N_RESAMPLES, rng, plain=plain).values
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain).with_unseen
     return _share(np.array([draws[model]["task", "error"] for model in stats]), truth)
 
 
@@ -242,7 +242,7 @@ def coverage_of_domain(n_tasks: int, n_items: int, repeats: int, plain: bool = F
         )
         stats[str(i)] = of_model
         trees[str(i)] = Node("domain", "", parts=leaves, how=How.LOGARITHMIC_MEAN, pool=True)
-    draws = resample(stats, N_RESAMPLES, rng, plain=plain).values
+    draws = resample(stats, N_RESAMPLES, rng, plain=plain).with_unseen
     sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng)
     ends = [each.uncertainty.like_these for each in resampled_scores(trees, draws, sets).values()]
     return float(np.mean([interval.low <= 1.0 <= interval.high for interval in ends]))

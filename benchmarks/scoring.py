@@ -71,7 +71,10 @@ def intervals_of(board: Mapping[str, list[ClusterSums]]) -> dict[str, Uncertaint
     relative = resample_relative(board, N_RESAMPLES, np.random.default_rng(1))
     sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng)
     return with_ranks(
-        resampled_scores(trees, relative.values, sets, raw=raw, for_order=relative.for_order), lower_is_better=True
+        resampled_scores(
+            trees, relative.values, sets, raw=raw, with_unseen=relative.with_unseen, for_order=relative.for_order
+        ),
+        lower_is_better=True,
     )
 
 

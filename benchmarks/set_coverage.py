@@ -55,7 +55,7 @@ def covered(intervals: Sequence[tuple[float, float]], truth: Float) -> float:
 
 def on_these(scores: Sequence[ResampledScore], truth: Float) -> float:
     """The coverage of the intervals on these test sets."""
-    return covered([(each.uncertainty.score.low, each.uncertainty.score.high) for each in scores], truth)
+    return covered([(each.uncertainty.with_unseen.low, each.uncertainty.with_unseen.high) for each in scores], truth)
 
 
 def on_sets_like_these(scores: Sequence[ResampledScore]) -> float:

@@ -164,7 +164,7 @@ class Simulated(NamedTuple):
     Args:
         goal: see `Figure.goal`.
         values: (R, U) of each model and set.
-        draws: (R, D, B) the same on resampled items, for the sets in the score.
+        draws: (R, D, B) the same on resampled items, for the sets in the score, with unseen failures.
         draws_for_order: (R, D, B) the same, that models are ordered by.
         n_independent: (R, D) of these.
     """
@@ -191,7 +191,7 @@ class Simulated(NamedTuple):
             drawn = resample({str(i): metrics[i][:n_drawn] for i in models}, N_RESAMPLES, rng)
             for i in models:
                 draws[i], draws_for_order[i] = (
-                    [of_models[str(i)][str(t), "error"] for t in range(n_drawn)] for of_models in drawn
+                    [of_models[str(i)][str(t), "error"] for t in range(n_drawn)] for of_models in drawn[1:]
                 )
         return cls(items.goal, suite, values, draws, draws_for_order, counts)
 

@@ -40,16 +40,18 @@ class ItemDraws(NamedTuple):
     """By model and metric, (B,) draws of its value on redrawn items.
 
     Args:
-        values: for intervals.
-        for_order: that models are ordered by; see `scoring.unseen_failures`.
+        values: with the failures of the items drawn.
+        with_unseen: with failures that the items do not show, too; see `scoring.unseen_failures`.
+        for_order: that models are ordered by.
     """
 
     values: dict[str, dict[Key, Float]]
+    with_unseen: dict[str, dict[Key, Float]]
     for_order: dict[str, dict[Key, Float]]
 
     def __or__(self, others: ItemDraws) -> ItemDraws:
         """These, and those of other models."""
-        return ItemDraws(self.values | others.values, self.for_order | others.for_order)
+        return ItemDraws(*(mine | more for mine, more in zip(self, others, strict=True)))
 
 
 def resample(
@@ -75,7 +77,10 @@ def resample(
         ScoringError: a metric is given twice.
     """
     seed = seed_of(rng)
-    resampled = ItemDraws({model: {} for model in sorted(stats)}, {model: {} for model in sorted(stats)})
+    models = sorted(stats)
+    resampled = ItemDraws(
+        {model: {} for model in models}, {model: {} for model in models}, {model: {} for model in models}
+    )
     for task, metrics in _by_task(stats).items():
         names = set((clusters or {}).get(task, ())).union(*{tuple(metric.clusters) for _, metric in metrics})
         drawable = [(model, metric) for model, metric in metrics if metric.n_clusters > 1]
@@ -85,9 +90,9 @@ def resample(
         draws = redrawn([metric for _, metric in summed], names, n_resamples, generator, unseen)
         sharing = [(model, metric) for model, metric in drawable if not plain and _shares(metric)]
         draws += [_redrawn_structures(metric, n_resamples, seed) for _, metric in sharing]
-        for (model, metric), (values, for_order) in zip(summed + sharing, draws, strict=True):
-            resampled.values[model][metric.key] = values
-            resampled.for_order[model][metric.key] = for_order
+        for (model, metric), of_metric in zip(summed + sharing, draws, strict=True):
+            for by_model, drawn in zip(resampled, of_metric, strict=True):
+                by_model[model][metric.key] = drawn
     return resampled
 
 
@@ -122,14 +127,12 @@ def _redrawn_structures(metric: ClusterSums, n_resamples: int, seed: Sequence[in
         raise ScoringError(f"task {metric.task}: {metric.metric}: the items share no structures")
     shared, failed = metric.shared, metric.shared.failed
     if failed.all():
-        values = np.full(n_resamples, metric.value)
-        return Draws(values, values)
+        return Draws.same(np.full(n_resamples, metric.value))
     n_structures = shared.matrix.shape[1]
     picks = named_generator(seed, "structures", metric.task).integers(0, n_structures, (n_structures, n_resamples))
     means = about(shared.mean, shared.redrawn(picks), metric.limit)
     if not np.isfinite(metric.limit):
-        values = metric.of_means(means)
-        return Draws(values, values)
+        return Draws.same(metric.of_means(means))
     names, sizes = tuple(map(str, range(len(failed)))), shared.unit_sizes()
     failures = ClusterSums(metric.task, metric.metric, names, sizes * failed, sizes, limit=1.0)
     generator = named_generator(seed, "failures", metric.task)

@@ -7,6 +7,10 @@ Two questions are told apart.
 - On test sets like these: other sets are drawn too (`scoring.set_spread`). This interval is wider. An order that holds
   on these sets may not hold there; `Uncertainty.carries_over` says whether it does.
 
+Both are also about the failures of a model. The intervals of all numbers hold for failures as frequent as those of the
+items. That of the score, and on test sets like these, is given with failures that the items do not show, too
+(`scoring.unseen_failures`): few items leave many of them possible.
+
 Ends of intervals are values of single draws, without interpolation: infinite errors have intervals too. A value that
 lies outside of its draws, as draws of many metrics together may lie on one side, is an end.
 
@@ -35,6 +39,7 @@ from scoring.errors import ScoringError
 from scoring.evaluation import Evaluated, Metrics, TreeGroup, tree_groups
 from scoring.set_spread import NO_SETS, SetDraws, like_these
 from scoring.tree import Float, Key, Leaf, Node, Path
+from scoring.unit_values import unit_values
 
 LEVEL = 0.95
 """Intervals of scores are the middle 95 % of the resamples."""
@@ -68,7 +73,7 @@ class Uncertainty:
 
     Args:
         value: the score itself, NaN if there is none.
-        score: its interval on these test sets.
+        score: its interval on these test sets, with failures as frequent as on them.
         nodes: intervals of all numbers of the score, normalised metrics included, by path.
         metrics: intervals of the raw metrics.
         rank: from 1, equal scores share one; None without a score.
@@ -76,7 +81,8 @@ class Uncertainty:
         group: of tied models, from 1, see `scoring.order`; None without a score, or without an order.
         n_independent: number of independent items that the score is computed from.
         independent: the same by metric.
-        like_these: the interval of the score on test sets like these.
+        with_unseen: the interval of the score on these test sets, with failures that the items do not show, too.
+        like_these: the same on test sets like these.
         carries_over: True if, on test sets like these, the difference from the leader of the next better group does not
             include 0; for a model of the first group, from the leader of the second. None without another group.
         made_from: a text that is the same only if all but the ranks is; empty if it has to be compared.
@@ -91,6 +97,7 @@ class Uncertainty:
     group: int | None
     n_independent: float = math.inf
     independent: Mapping[Key, float] = field(default_factory=dict)
+    with_unseen: Interval = UNKNOWN
     like_these: Interval = UNKNOWN
     carries_over: bool | None = None
     made_from: str = field(default="", compare=False, repr=False)
@@ -107,12 +114,16 @@ def unranked(
     metrics: Mapping[Key, Interval],
     n_independent: float,
     independent: Mapping[Key, float],
-    like_these: Interval,
+    wider: tuple[Interval, Interval],
 ) -> Uncertainty:
-    """An uncertainty without ranks; the first of the nodes is the score."""
+    """An uncertainty without ranks; the first of the nodes is the score.
+
+    Args:
+        wider: the intervals with unseen failures, and on test sets like these.
+    """
     score = next(iter(nodes.values()))
     unknown = score._replace(low=math.nan, high=math.nan)
-    return Uncertainty(value, score, nodes, metrics, None, unknown, None, n_independent, independent, like_these)
+    return Uncertainty(value, score, nodes, metrics, None, unknown, None, n_independent, independent, *wider)
 
 
 class ResampledScore(NamedTuple):
@@ -140,6 +151,7 @@ def resampled_scores(
     ranked_by: Mapping[str, Node] | None = None,
     independent: Mapping[str, Mapping[Key, float]] | None = None,
     raw: Mapping[str, Metrics] | None = None,
+    with_unseen: Mapping[str, Metrics] | None = None,
     for_order: Mapping[str, Metrics] | None = None,
 ) -> dict[str, ResampledScore]:
     """By model, one score on the resamples, which may serve several scores.
@@ -152,16 +164,17 @@ def resampled_scores(
         independent: by model and metric, the number of independent items; a metric without one counts as a single
             item. None: there are enough of all.
         raw: (B,) by model and metric, from `resample`, for the intervals of the metrics themselves; None: `metrics`.
-        for_order: (B,) by model and metric, of the metrics in `metrics`, that models are ordered by; None: `metrics`.
+        with_unseen: (B,) of the metrics in `metrics` with unseen failures; None: `metrics`.
+        for_order: (B,) of the metrics in `metrics` that models are ordered by; None: `metrics`.
     """
     scores: dict[str, ResampledScore] = {}
     by_metrics = metrics if for_order is None else for_order
     for group in tree_groups(trees, metrics=metrics):
         resampled = _Resampled.of(group, sets)
-        uncertainties = resampled.uncertainties(independent, raw or {})
-        if for_order is not None:
-            resampled = _Resampled.of(group._replace(metrics=[for_order[model] for model in group.models]), sets)
-        drawn, units = resampled.scores(), resampled.units()
+        wider = resampled if with_unseen is None else _Resampled.of(_with_metrics(group, with_unseen), sets)
+        uncertainties = resampled.uncertainties(independent, raw or {}, wider)
+        ordered = resampled if for_order is None else _Resampled.of(_with_metrics(group, for_order), sets)
+        drawn, units = ordered.scores(), ordered.units()
         scores |= {m: ResampledScore(each, *drawn[m], units[m]) for m, each in uncertainties.items()}
     others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
     for group in tree_groups(others, metrics=by_metrics):
@@ -252,26 +265,18 @@ class _Resampled(NamedTuple):
         }
 
     def units(self) -> dict[str, dict[str, Float]]:
-        """By model and unit, (B,) its value, for the units that could be resampled.
-
-        A unit has one node, or one for each label type; then its value is the mean over these, with their weights.
-        """
-        nodes: dict[str, list[_UnitNode]] = {}
-        for unit, node in _unit_nodes(self.resampled, np.ones((1, 1))):
-            nodes.setdefault(unit, []).append(node)
-        n_models = len(self.group.models)
-        means = {
-            unit: np.broadcast_to(mean, (n_models, mean.shape[1]))
-            for unit, of_unit in nodes.items()
-            if any(self.known[node.path].varies for node in of_unit)
-            for mean in [_mean_of(of_unit)]
-        }
-        return {model: {unit: mean[i] for unit, mean in means.items()} for i, model in enumerate(self.group.models)}
+        """By model and unit, (B,) its value, for the units that could be resampled."""
+        values = unit_values(self.resampled, {path for path, known in self.known.items() if known.varies})
+        return {model: {unit: rows[i] for unit, rows in values.items()} for i, model in enumerate(self.group.models)}
 
     def uncertainties(
-        self, independent: Mapping[str, Mapping[Key, float]] | None, raw: Mapping[str, Metrics]
+        self, independent: Mapping[str, Mapping[Key, float]] | None, raw: Mapping[str, Metrics], wider: _Resampled
     ) -> dict[str, Uncertainty]:
-        """By model, all but the ranks."""
+        """By model, all but the ranks.
+
+        Args:
+            wider: the same trees, resampled with unseen failures.
+        """
         nodes: list[dict[Path, Interval]] = [{} for _ in self.group.models]
         for node, original in zip(self.resampled.walk(), self.original.walk(), strict=True):
             resampled = self.known[node.path]
@@ -288,50 +293,16 @@ class _Resampled(NamedTuple):
             {key: (of_model or {}).get(key, 1.0) for key in intervals}
             for of_model, intervals in zip(known, metrics, strict=True)
         ]
-        wide = [*map(_interval_like_these, self.like_these, values)]
         top = self.original.path
+        like_these = [*map(_interval_of_draws, wider.like_these, values)]
+        varies = wider.known[top].varies
+        draws = list(wider.resampled.values) if varies else [None] * len(values)
+        with_unseen = [*map(_interval_of_draws, draws, values)] if varies else like_these
+        wide = [*zip(with_unseen, like_these, strict=True)]
         if not self.known[top].varies:
-            for of_node, interval in zip(nodes, wide, strict=True):
+            for of_node, interval in zip(nodes, like_these, strict=True):
                 of_node[top] = interval._replace(n_held=of_node[top].n_held)
         return dict(zip(self.group.models, map(unranked, values, nodes, metrics, counts, by_metric, wide), strict=True))
-
-
-class _UnitNode(NamedTuple):
-    """A node of a unit in m trees.
-
-    Args:
-        share: (m, B) of the node above among its neighbours.
-        values: (m, B), where NaN counts what it counts in the node above.
-    """
-
-    path: Path
-    share: Float
-    values: Float
-
-
-def _unit_nodes(evaluated: Evaluated, share: Float) -> Iterator[tuple[str, _UnitNode]]:
-    """The uppermost nodes of units, each with its unit.
-
-    Args:
-        share: (m, B) of `evaluated` among its neighbours.
-    """
-    for part, part_share in zip(evaluated.parts, evaluated.shares, strict=True):
-        if unit := part.nodes[0].unit:
-            absent = evaluated.nodes[0].absent
-            values = part.values if absent is None else np.where(np.isnan(part.values), absent, part.values)
-            yield unit, _UnitNode(part.path, share, values)
-        else:
-            yield from _unit_nodes(part, part_share)
-
-
-def _mean_of(nodes: Sequence[_UnitNode]) -> Float:
-    """(m, B) the mean of the values that are not NaN, by the shares."""
-    if len(nodes) == 1:
-        return nodes[0].values
-    weights = [np.where(np.isnan(node.values), 0.0, node.share) for node in nodes]
-    sums = [weight * np.nan_to_num(node.values) for weight, node in zip(weights, nodes, strict=True)]
-    with np.errstate(invalid="ignore"):
-        return np.asarray(sum(sums) / sum(weights))
 
 
 def _independent(tree: Node, by_metric: Mapping[Key, float] | None) -> float:
@@ -354,7 +325,11 @@ def _leaves_of_units(node: Node, unit: str) -> Iterator[tuple[str, Leaf]]:
         yield from _leaves_of_units(part, unit)
 
 
-def _interval_like_these(drawn: Float | None, value: float) -> Interval:
+def _with_metrics(group: TreeGroup, metrics: Mapping[str, Metrics]) -> TreeGroup:
+    return group._replace(metrics=[metrics[model] for model in group.models])
+
+
+def _interval_of_draws(drawn: Float | None, value: float) -> Interval:
     return UNKNOWN if drawn is None else _with_value(middle_intervals(drawn[np.newaxis])[0], value)
 
 

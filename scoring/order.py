@@ -128,5 +128,6 @@ def _differ(leader: Float | None, other: Float | None, lower_is_better: bool) ->
 def _is_better(cost: Float, others: Float) -> NDArray[np.bool_]:
     """(...,) True if a model with costs (B,) is better than one with costs (..., B)."""
     tail = int((1 - LEVEL) / 2 * (len(cost) - 1))
-    n_not_better = np.asarray(cost >= others).view(np.int8).sum(axis=-1, dtype=np.int32)  # twice as fast as count_nonzero
+    # A sum of bytes takes half the time of `count_nonzero`.
+    n_not_better = np.asarray(cost >= others).view(np.int8).sum(axis=-1, dtype=np.int32)
     return np.asarray(n_not_better <= tail)

@@ -24,13 +24,19 @@ SMALLEST_RESIDUAL = 1e-12  # relative to the mean; below it, clusters differ by 
 
 
 class Draws(NamedTuple):
-    """(B,) draws of a metric: for its interval, and those that models are ordered by.
+    """(B,) draws of a metric: with the failures of the items drawn, with unseen ones too, and for an order.
 
-    Both are one array where no item can fail; see `scoring.unseen_failures`.
+    They are one array where no item can fail; see `scoring.unseen_failures`.
     """
 
     values: Float
+    with_unseen: Float
     for_order: Float
+
+    @classmethod
+    def same(cls, values: Float) -> Draws:
+        """Draws of a metric that has no failures."""
+        return cls(values, values, values)
 
 
 def redrawn(
@@ -126,8 +132,7 @@ class _Plain(NamedTuple):
         sums = totals[self.finite]
         if self.infinite is not None:
             sums = np.where(totals[self.infinite] > 0, np.inf, sums)
-        values = self.metric.resampled(sums, totals[self.counts])
-        return Draws(values, values)
+        return Draws.same(self.metric.resampled(sums, totals[self.counts]))
 
 
 class _Studentised(NamedTuple):
@@ -153,8 +158,7 @@ class _Studentised(NamedTuple):
         return cls(metric, mean, largest, residuals, tuple([rows.add(metric.clusters, each) for each in values]))
 
     def draws(self, totals: Float) -> Draws:
-        values = self.metric.of_means(self.means(totals))
-        return Draws(values, values)
+        return Draws.same(self.metric.of_means(self.means(totals)))
 
     def means(self, totals: Float) -> Float:
         """(B,) draws of the mean, of which the metric is a root or a multiple."""
@@ -180,8 +184,8 @@ class _WithFailures(NamedTuple):
     Args:
         answered: the metric without its failures.
         counts, lost, failed: the rows of its counts, of the counts of failures, and of their number.
-        added: (B,) the number of failures that each draw of an interval adds.
-        added_for_order: (B,) the same in an order; None if nothing failed: none is added.
+        added: (B,) the number of unseen failures.
+        added_for_order: (B,) the number that is added in an order; None if nothing failed: none is added.
         unknown: (B,) the mean that failed items could have had, in an order.
         weight: the weight of `unknown` in the mean without failures; see `scoring.unseen_failures`.
     """
@@ -216,11 +220,12 @@ class _WithFailures(NamedTuple):
 
     def draws(self, totals: Float) -> Draws:
         answered = self.answered.means(totals)
-        values = self._values(totals, answered, self.added)
+        values = self._values(totals, answered, np.zeros(1))
+        with_unseen = self._values(totals, answered, self.added)
         if self.added_for_order is None:
-            return Draws(values, self._values(totals, answered, np.zeros(1)))
+            return Draws(values, with_unseen, values)
         likely = (1.0 - self.weight) * answered + self.weight * self.unknown
-        return Draws(values, self._values(totals, likely, self.added_for_order))
+        return Draws(values, with_unseen, self._values(totals, likely, self.added_for_order))
 
     def _values(self, totals: Float, answered: Float, added: Float) -> Float:
         """(B,) the metric, from the mean of what was answered and the number of failures that is added."""

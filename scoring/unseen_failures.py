@@ -53,7 +53,7 @@ class UnseenFailures:
         self._known_for_order: dict[tuple[str, ...], Float] = {}
 
     def beside(self, failed: tuple[str, ...]) -> Float:
-        """(n_resamples,) numbers of failures, not integers, to be added to those drawn, for an interval.
+        """(n_resamples,) numbers of unseen failures, not integers, to be added to those drawn.
 
         Args:
             failed: the clusters in which a model has failures.

@@ -212,6 +212,7 @@ def _public_intervals(uncertainty: Uncertainty, runs: HiddenRuns, digits: int) -
         uncertainty,
         value=rounded(uncertainty.value, digits),
         score=rounded_interval(uncertainty.score),
+        with_unseen=rounded_interval(uncertainty.with_unseen),
         like_these=rounded_interval(uncertainty.like_these),
         nodes={path: rounded_interval(i) for path, i in uncertainty.nodes.items() if runs.keys().isdisjoint(path)},
         metrics={key: rounded_interval(i) for key, i in uncertainty.metrics.items() if key[0] not in runs},

@@ -53,7 +53,7 @@ class ClusterStatistics:
         self._results = {id: tuple(scored_results(judged, id, each.trees.values())) for id, each in scores.items()}
         self._sums: dict[Key, list[ClusterSums]] = {}
         self._keys: dict[Key, str | None] = {}
-        self._resampled, self._relative = ItemDraws({}, {}), ItemDraws({}, {})
+        self._resampled, self._relative = ItemDraws({}, {}, {}), ItemDraws({}, {}, {})
         lists = set(chain(*(self._names_of(id, each.made_from) for id, each in scores.items())))
         lists.update(*(each.names for each in self._own.values()))
         self._clusters: dict[str, set[str]] = {}

@@ -17,7 +17,7 @@ import numpy as np
 from judge.records.cache_file import Cached, CacheFile
 from scoring import Node
 from scoring.intervals import Interval, ResampledScore, unranked
-from scoring.tree import Key, Path
+from scoring.tree import Float, Key, Path
 
 _FOLDER = "intervals/"
 
@@ -84,32 +84,33 @@ def packed(score: ResampledScore, names: NodeNames) -> bytes:
     uncertainty = score.uncertainty
     intervals = [*uncertainty.nodes.values(), *uncertainty.metrics.values()]
     draws = [() if drawn is None else drawn for drawn in (score.drawn, score.drawn_like_these)]
-    numbers = [uncertainty.value, score.value, uncertainty.n_independent, *uncertainty.like_these[:2]]
+    numbers = [uncertainty.value, score.value, uncertainty.n_independent]
     independent = [uncertainty.independent.get(key, 1.0) for key in uncertainty.metrics]
     has_draws = [unit in score.units for unit in names.units]
     lengths = [len(drawn) for drawn in draws]
+    wider = [end for interval in (uncertainty.with_unseen, uncertainty.like_these) for end in interval[:2]]
     units = np.array([score.units[unit] for unit in names.units if unit in score.units], np.float32)
-    parts = [numbers, lengths, np.ravel(intervals), independent, has_draws, *draws]
+    parts = [numbers, wider, lengths, np.ravel(intervals), independent, has_draws, *draws]
     return np.concatenate(parts, dtype=np.float64).tobytes() + units.tobytes()
 
 
 def unpacked(data: bytes, names: NodeNames) -> ResampledScore:
     """The score in bytes of `packed`, with these names of its parts."""
     n_intervals, n_keys, n_units = len(names.paths) + len(names.keys), len(names.keys), len(names.units)
-    begin = 7 + 3 * n_intervals + n_keys + n_units
+    begin = 9 + 3 * n_intervals + n_keys + n_units
     numbers = np.frombuffer(data, count=begin)
-    ends = numbers[7 : 7 + 3 * n_intervals].reshape(-1, 3).tolist()
+    ends = numbers[9 : 9 + 3 * n_intervals].reshape(-1, 3).tolist()
     intervals = [Interval(low, high, int(n_held)) for low, high, n_held in ends]
     nodes = dict(zip(names.paths, intervals, strict=False))
     metrics = dict(zip(names.keys, intervals[len(names.paths) :], strict=True))
     independent = dict(zip(names.keys, numbers[begin - n_units - n_keys : begin - n_units].tolist(), strict=True))
-    lengths = [int(number) for number in numbers[5:7]]
+    lengths = [int(number) for number in numbers[7:9]]
     drawn, like_these = np.split(np.frombuffer(data, offset=8 * begin, count=sum(lengths)), lengths[:1])
     units = [unit for unit, has_draws in zip(names.units, numbers[begin - n_units :], strict=True) if has_draws]
-    rows = np.split(np.frombuffer(data, np.float32, offset=8 * (begin + sum(lengths))), max(1, len(units)))
-    uncertainty = unranked(
-        float(numbers[0]), nodes, metrics, float(numbers[2]), independent, Interval(*numbers[3:5].tolist())
-    )
+    numbers_of_units: Float = np.frombuffer(data, np.float32, offset=8 * (begin + sum(lengths)))
+    rows = np.split(numbers_of_units, max(1, len(units)))
+    wider = Interval(*numbers[3:5].tolist()), Interval(*numbers[5:7].tolist())
+    uncertainty = unranked(float(numbers[0]), nodes, metrics, float(numbers[2]), independent, wider)
     known = [values if len(values) else None for values in (drawn, like_these)]
     by_unit = dict(zip(units, rows, strict=False))
     return ResampledScore(uncertainty, float(numbers[1]), known[0], known[1], by_unit)

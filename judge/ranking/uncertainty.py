@@ -103,7 +103,7 @@ def _resampled(
             missing.setdefault((id in ranked, repr(units)), (units, {}))[1][id] = tree.node()
     for (is_ranked, _), (units, group) in missing.items():
         raw, relative = statistics.resampled(group), statistics.relative(group)
-        metrics, for_order = (
+        metrics, with_unseen, for_order = (
             {
                 id: statistics.counted(id, {leaf.key: drawn[leaf.key] for leaf in tree.leaves if leaf.key in drawn})
                 for id, tree in group.items()
@@ -114,7 +114,7 @@ def _resampled(
         sets = draw_sets(units, N_RESAMPLES, np.random.default_rng(SEED))
         by_worst = {id: with_left_out(tree) for id, tree in group.items()} if is_ranked else None
         independent = {id: statistics.independent(id) for id in group}
-        scores |= resampled_scores(group, metrics, sets, by_worst, independent, raw.values, for_order)
+        scores |= resampled_scores(group, metrics, sets, by_worst, independent, raw.values, with_unseen, for_order)
         for id in group:
             if not has_tasks:
                 scores[id] = scores[id]._replace(units={})

@@ -207,11 +207,13 @@ def _values(key: str, term: ExportedTerm, shared: SharedTrees, uncertainty: Unce
     interval = known(uncertainty.score) if uncertainty else None
     ends = None if interval is None else _finite_ends(key, interval)
     ranks = known(uncertainty.rank_interval) if uncertainty else None
+    with_unseen = known(uncertainty.with_unseen) if uncertainty else None
     wide = known(uncertainty.like_these) if uncertainty else None
     return ScoreValues.model_construct(  # nothing of it is read from outside: to check 100,000 leaves takes a while
         tree=shared.index(term.tree),
         **term.values,
         interval=ends,
+        interval_with_unseen_failures=None if with_unseen is None else _finite_ends(key, with_unseen),
         interval_like_these=None if wide is None else _finite_ends(key, wide),
         not_resampled=interval.n_held if interval is not None and ends is not None else 0,
         ranks=None if ranks is None else (ranks.low, ranks.high),

@@ -69,8 +69,9 @@ class ScoreValues(Entry):
         divisors: divisors of normalised errors that are not 1, by index of the leaf.
         left_out: indices of leaves that were not measured through no fault of the model: they have no weight.
         score: the published score; null if there is none.
-        interval: the middle 95 % of the score on these test sets, over resampled items.
-        interval_like_these: the same on test sets like these; null if no domain has two sets.
+        interval: the middle 95 % of the score on these test sets, over resampled items that fail as often.
+        interval_with_unseen_failures: the same with failures that the items do not show.
+        interval_like_these: that on test sets like these; null if no domain has two sets.
         not_resampled: how many parts of the score could not be resampled; if any, the interval is too narrow.
         at_worst: the score if every leaf in `left_out` had the worst value.
         covered: how many of `total` tasks or runs were measured.
@@ -86,6 +87,7 @@ class ScoreValues(Entry):
     left_out: tuple[Index, ...] = ()
     score: float | None
     interval: tuple[float, float] | None = None
+    interval_with_unseen_failures: tuple[float, float] | None = None
     interval_like_these: tuple[float, float] | None = None
     not_resampled: int = 0
     at_worst: float | None = None

@@ -83,7 +83,8 @@ class RobustnessLine(NamedTuple):
 
     Args:
         without: the best and the worst rank without one unit.
-        like_these: the interval of the score on test sets like these; None if it is not known.
+        with_unseen: the interval of the score with failures that the items do not show; None if it is not known.
+        like_these: the same on test sets like these.
         carries_over: see `scoring.intervals.Uncertainty`.
     """
 
@@ -93,6 +94,7 @@ class RobustnessLine(NamedTuple):
     weights: RankRange | None
     without: tuple[int, int] | None
     decisive: str
+    with_unseen: Interval | None = None
     like_these: Interval | None = None
     carries_over: bool | None = None
 
@@ -125,11 +127,13 @@ def _robustness_line(board: Leaderboard, key: str, row: Row) -> RobustnessLine:
     left_out = board.robustness.without.get(key, {}).get(row.submission.id)
     rank = next((source.rank for source in (uncertainty, weights, left_out) if source is not None), None)
     ranks = None if uncertainty is None else known(uncertainty.rank_interval)
-    elsewhere = (None, None) if uncertainty is None else (known(uncertainty.like_these), uncertainty.carries_over)
+    wider: tuple[Interval | None, Interval | None, bool | None] = (None, None, None)
+    if uncertainty is not None:
+        wider = known(uncertainty.with_unseen), known(uncertainty.like_these), uncertainty.carries_over
     if rank is None or left_out is None or not left_out.without:
-        return RobustnessLine(row, rank, ranks, weights if rank else None, None, "", *elsewhere)
+        return RobustnessLine(row, rank, ranks, weights if rank else None, None, "", *wider)
     between = min(left_out.without.values()), max(left_out.without.values())
-    return RobustnessLine(row, rank, ranks, weights, between, _decisive(left_out, board.suite), *elsewhere)
+    return RobustnessLine(row, rank, ranks, weights, between, _decisive(left_out, board.suite), *wider)
 
 
 def _decisive(left_out: LeftOut, suite: Suite) -> str:

@@ -101,7 +101,17 @@ NOT_COUNTED = [("EMT", "alloys", 0), ("EMT", "timing", 0), ("Lennard-Jones", "al
 # Of leaderboard.json: names of keys that only say which judge built it, and names that were changed since, old to new.
 STAMPS: frozenset[str] = frozenset()
 # Fields of tasks, models and scores that leaderboard.json did not have.
-ADDED = frozenset({"title", "license", "training", "not_resampled", "interval_like_these", "carries_over"})
+ADDED = frozenset(
+    {
+        "title",
+        "license",
+        "training",
+        "not_resampled",
+        "interval_with_unseen_failures",
+        "interval_like_these",
+        "carries_over",
+    }
+)
 RENAMED: dict[str, str] = {}
 # Of the scores of a model: how far they may move is estimated in another way since. Scores and ranks are the same.
 ESTIMATED = {"interval": list, "ranks": list, "group": int}

@@ -78,7 +78,7 @@ def sums(values: Float, **more: object) -> ClusterSums:
 
 
 def draws(metric: ClusterSums, n: int = 1000) -> Float:
-    return resample({"m": [metric]}, n, np.random.default_rng(3)).values["m"]["task", "mae"]
+    return resample({"m": [metric]}, n, np.random.default_rng(3)).with_unseen["m"]["task", "mae"]
 
 
 def test_draws_scale_with_the_unit() -> None:
@@ -124,7 +124,7 @@ def test_an_interval_ends_as_that_of_the_failures(n: int, failed: int, exact: fl
     values = 5e-4 * np.abs(np.random.default_rng(0).normal(size=n))
     values[:failed] = 1.0
     metric = sums(values ** (1 / power), power=power, limit=1.0, baseline=np.full(n, 0.1) ** (1 / power))
-    relative = resample_relative({"m": [metric]}, 1000, np.random.default_rng(3)).values["m"][metric.key]
+    relative = resample_relative({"m": [metric]}, 1000, np.random.default_rng(3)).with_unseen["m"][metric.key]
     for drawn in (draws(metric), relative):
         assert middle(drawn, 0.95)[1] ** (1 / power) == pytest.approx(exact, rel=0.12)
     if power == 1.0:

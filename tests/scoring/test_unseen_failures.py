@@ -72,7 +72,7 @@ def test_failures_of_two_of_sixty_items_by_hand() -> None:
     """Errors of 0.1 and two failures of 10: the drawn share is (k + h) / (60 + h) with k of a binomial distribution."""
     errors = np.full(60, 0.1)
     errors[:2] = 10.0
-    values = drawn(errors).values["m0"][KEY]
+    values = drawn(errors).with_unseen["m0"][KEY]
     rng = np.random.default_rng(1)
     failed, half = rng.binomial(60, 2 / 60, 200_000), rng.standard_gamma(0.5, 200_000)
     by_hand = (0.1 * (60 - failed) + 10.0 * (failed + half)) / (60 + half)
@@ -83,7 +83,7 @@ def test_what_nobody_has_seen_orders_no_models() -> None:
     """Of models without failures, one has errors that are larger by a tenth: an order, though both may fail."""
     errors = np.random.default_rng(0).gamma(2.0, 0.1, 60)
     both = drawn(errors, 1.1 * errors)
-    assert both.values["m0"][KEY].max() > 4 * both.for_order["m0"][KEY].max()
+    assert both.with_unseen["m0"][KEY].max() > 4 * both.for_order["m0"][KEY].max()
     order = pair_order({model: metrics[KEY] for model, metrics in both.for_order.items()}, lower_is_better=True)
     assert order.better.tolist() == [[False, True], [False, False]]
 
@@ -110,7 +110,7 @@ def test_a_share_whose_worst_value_is_zero_falls_by_failures() -> None:
     scores = np.full(30, 0.9)
     names = [f"item {i}" for i in range(30)]
     share = cluster_sums(*KEY, Clusters.of(names), scores, np.ones(30), limit=1.0, worst=0.0)
-    values = resample({"m": [share]}, 500, np.random.default_rng(3)).values["m"][KEY]
+    values = resample({"m": [share]}, 500, np.random.default_rng(3)).with_unseen["m"][KEY]
     assert values.max() == pytest.approx(0.9)
     assert values.min() < 0.85
 

@@ -151,15 +151,12 @@ def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fail
     squares = (totals[:, 0] - totals[:, 0].sum() / totals[:, 1].sum() * totals[:, 1]) ** 2
     kurtosis = (squares**2).mean() / squares.mean() ** 2
     raised = error * math.sqrt(20 / 19) * (1 + math.sqrt((kurtosis - 1) / 80))
-    half_failures = np.sort(rng.standard_gamma(0.5, 8000))
-    if not fails:  # none in every second draw, the larger half in the others
-        half_failures = np.concatenate([np.zeros(2000), half_failures[4000::2]])
     drawn = []
-    for half_failure in rng.permutation(half_failures)[:4000]:
+    for _ in range(4000):
         picks = rng.integers(0, len(members), len(members))
         there, its_error = log_odds(totals[picks])
         odds, answered = math.exp(here - raised * (there - here) / its_error), totals[picks, 1].sum()
-        added = lost[picks].sum() + half_failure * count.sum() / 20
+        added = lost[picks].sum()
         drawn.append((cost**2 * odds / (1 + odds) * answered + cost**2 * added) / (answered + added))
     low, high = np.sqrt(np.quantile(drawn, [0.025, 0.975]))
     width = high - low
