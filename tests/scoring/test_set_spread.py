@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scoring.bootstrap import pools
-from scoring.intervals import resampled_scores
+from scoring.intervals import UNKNOWN, Interval, ResampledScore, resampled_scores, unranked
 from scoring.lambench.answers import RelativeError
 from scoring.order import with_ranks
 from scoring.set_spread import draw_sets
@@ -84,6 +84,22 @@ def test_sets_that_are_hard_for_all_models_move_no_difference() -> None:
     assert [result[m].group for m in ("good", "bad")] == [1, 2]
     assert [result[m].carries_over for m in ("good", "bad")] == [True, True]
     assert result["good"].like_these.high > 2 * result["good"].value
+
+
+def test_each_group_is_compared_with_the_next_better_one_and_the_first_with_the_second() -> None:
+    """By hand: sets spread about 1 by a third; `last` is far behind, and the two before it are close."""
+    drawn = np.linspace(-1.0, 1.0, 401)
+    wide = {"first": 1.0 + drawn, "second": 1.1 + drawn[::-1], "last": 9.0 + drawn}
+    scores = {
+        model: ResampledScore(
+            unranked(1.0, {("",): Interval(0.0, 1.0)}, {}, 99, {}, (UNKNOWN, UNKNOWN)), value, own, of_model
+        )
+        for (model, of_model), value in zip(wide.items(), (1.0, 1.1, 9.0), strict=True)
+        for own in [np.full(401, value)]
+    }
+    result = with_ranks(scores, lower_is_better=True)
+    assert {model: result[model].group for model in wide} == {"first": 1, "second": 2, "last": 3}
+    assert {model: result[model].carries_over for model in wide} == {"first": False, "second": False, "last": True}
 
 
 def test_no_draw_is_beyond_what_a_score_can_be() -> None:
