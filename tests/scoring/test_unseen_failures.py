@@ -7,9 +7,10 @@ import pytest
 
 from benchmarks.set_coverage import on_these, ordered
 from benchmarks.simulated_sets import Simulated, domain, failing
-from scoring.bootstrap import ItemDraws, resample
+from scoring.bootstrap import ItemDraws, resample, resample_relative
 from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.order import pair_order
+from scoring.redrawn_clusters import _Rows, _WithFailures
 from scoring.unseen_failures import UnseenFailures
 
 N = 100_000
@@ -137,3 +138,27 @@ def test_rare_failures_are_covered_and_equal_models_are_not_told_apart(share: fl
         scores = simulated.scores(np.random.default_rng(1), none, with_sets=False)
         assert on_these(scores, simulated.suite.truth(none)) >= 0.9
         assert ordered(scores)[0] <= 0.1
+
+
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_few_errors_just_below_that_of_a_failure_end_the_interval_where_failures_would(is_relative: bool) -> None:
+    """Two of 1,000 items. By Clopper and Pearson, a share of 0.0018 has an interval up to 0.0069."""
+    errors = np.full(1000, 1e-4)
+    errors[:2] = 9.0
+    names = tuple(map(str, range(1000)))
+    metric = ClusterSums(*KEY, names, errors, np.ones(1000), limit=10.0, baseline=np.full(1000, 0.5))
+    stats, rng = {"m": [metric]}, np.random.default_rng(3)
+    draws = (resample_relative if is_relative else resample)(stats, 1000, rng).values["m"][KEY]
+    assert draws.max() <= 0.070
+    assert np.quantile(draws, 0.99) > 0.04
+
+
+def test_in_an_order_other_errors_stand_for_those_of_failed_items_with_twice_their_weight() -> None:
+    """Of five clusters of two items, the last failed. The means of the others are 1 to 4."""
+    counts, sums = np.full(5, 2.0), np.array([2.0, 4.0, 6.0, 8.0, 20.0])
+    metric = ClusterSums(*KEY, tuple("abcde"), sums, counts, limit=10.0)
+    made = _WithFailures.of(metric, _Rows("abcde"), unseen(4000))
+    assert isinstance(made, _WithFailures)
+    assert made.weight == pytest.approx(2 / 5)
+    assert set(made.unknown.tolist()) == {1.0, 2.0, 3.0, 4.0}
+    assert made.added.mean() == pytest.approx(2 * 0.5, rel=0.1)  # half a cluster of two items
