@@ -32,7 +32,7 @@ from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
 from tasks.metrics.property_errors import CrystalProperty, references
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.answer_log import LoggedAnswers
-from tasks.observing.question_order import generator_for
+from tasks.observing.drawn_shares import drawn_shares
 from tasks.simulation.constant_bulk_modulus import least_errors
 from tasks.simulation.curve_structures import CurveStructures
 from tasks.simulation.relaxation import Relaxation, relax_cells, relaxed_arrays, require_periodic
@@ -95,16 +95,9 @@ class Compression(CrystalKind):
         return Observation({**relaxed_arrays(starts, ends), "start_volume": starts.volumes})
 
     def _starts(self, structures: Structures, secret: bytes) -> Frames:
-        crystals = [structures.frames.take([index]) for index in range(len(structures.frames))]
-        hashes = [crystal.sha256() for crystal in crystals]
-        distinct = sorted(set(hashes))
-        rng = generator_for(structures.frames_sha256, self.observe_version, secret, "start")
-        sides = rng.permutation(np.arange(len(distinct)) % 2 * 2 - 1) * rng.choice([-1, 1])
-        shares = np.exp(sides * rng.uniform(NEAREST, FARTHEST, len(distinct)))
-        starts = []
-        for crystal, sha256 in zip(map(CurveStructures, crystals), hashes, strict=True):
-            starts.append(crystal.at(crystal.volumes * shares[distinct.index(sha256)]))
-        return Frames.concatenate(starts)
+        shares = drawn_shares(structures, self.observe_version, secret, (NEAREST, FARTHEST))
+        crystals = [CurveStructures(structures.frames.take([index])) for index in range(len(shares))]
+        return Frames.concatenate([each.at(each.volumes * share) for each, share in zip(crystals, shares, strict=True)])
 
     def build_faults(self, dataset: Dataset) -> list[str]:
         """As of all crystals; and a baseline on the card that a trivial model reaches."""

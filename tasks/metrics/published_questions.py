@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The notes of a measurement that say so: of relaxations about their starts, of equations of state about their volumes.
-NOTES = ("starts", "volumes")
+# The notes of a measurement that say so: of relaxations about their starts, of equations of state about their volumes,
+# of dynamics about structures that may be anybody's.
+STORED_STARTS = "stored starts"
+NOTES = ("starts", "volumes", STORED_STARTS)
 
 
 def published_note(notes: Mapping[str, str]) -> str:
