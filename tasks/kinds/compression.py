@@ -95,7 +95,7 @@ class Compression(CrystalKind):
         return Observation({**relaxed_arrays(starts, ends), "start_volume": starts.volumes})
 
     def _starts(self, structures: Structures, secret: bytes) -> Frames:
-        shares = drawn_shares(structures, self.observe_version, secret, (NEAREST, FARTHEST))
+        shares = drawn_shares(structures, self.observe_version, secret, (NEAREST, FARTHEST), balanced=True)
         crystals = [CurveStructures(structures.frames.take([index])) for index in range(len(shares))]
         return Frames.concatenate([each.at(each.volumes * share) for each, share in zip(crystals, shares, strict=True)])
 

@@ -219,7 +219,7 @@ class Dynamics:
         check_size(structures.name, structures.frames, parameters)
         frames, molecules = _moved_as_a_whole(structures, parameters)
         if parameters.start == "drawn":
-            shares = drawn_shares(structures, self.observe_version, watch.secret, (NEAREST, FARTHEST))
+            shares = drawn_shares(structures, self.observe_version, watch.secret, (NEAREST, FARTHEST), balanced=False)
             frames = scaled(frames, shares, molecules)
         baths = structures.conditions.get("temperature_k")
         return Observation(simulate(frames, parameters, model, watch, structures.frames_sha256, molecules, baths))
