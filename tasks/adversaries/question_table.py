@@ -15,10 +15,12 @@ from tasks.adversaries.run_adversary import (
     shares,
 )
 from tasks.kind import Kind, ScoreFamily
-from tasks.metrics.published_questions import published_note
+from tasks.metrics.published_questions import STORED_STARTS, published_note
 
 LABELS_AS_GIVEN = "labels as given: nothing to draw"
 PUBLISHED = "published protocol"
+STORED = "starts as stored: nothing is drawn"
+LAW = "a law, which springs keep"
 PUBLIC_COPY = "a copy of public structures, which are the references"
 
 
@@ -59,9 +61,16 @@ def cells_of(
     mark = mark if traits.draws else LABELS_AS_GIVEN
     for secret in asked:
         measurement = measured(task, adversary, secret, known)
-        mark = PUBLISHED if published_note(measurement.notes) else mark
+        if published_note(measurement.notes):
+            mark = STORED if STORED_STARTS in measurement.notes else PUBLISHED
         found = shares(measurement)
         names = traits.scored(found) if traits.score is ScoreFamily.PROPERTY else found
         for name in names:
             values.setdefault(name, []).append(found[name])
-    return [AdversaryCell(name, mean_over_secrets(of_secrets), mark) for name, of_secrets in values.items()]
+        if mark == STORED:
+            break
+    laws = {metric.name for metric in traits.metrics if metric.law}
+    return [
+        AdversaryCell(name, mean_over_secrets(of_secrets), LAW if name in laws else mark)
+        for name, of_secrets in values.items()
+    ]

@@ -10,7 +10,8 @@ LAMBench (pressure.py at commit 4e5cd8a) reads start and reference from one file
 compressed reference; and it counts a relaxation that ran out of steps as converged. This kind does neither.
 
 The volume at zero pressure alone tells most of the answer. So relaxations begin at a drawn share of it, 10 to 20 % away
-on either side, the same for one crystal at all pressures. Where a model relaxes to does not depend on it.
+on either side, the same for one crystal at all pressures. Half of the crystals begin above it and half below, since a
+model of springs about the start gains where all begin above. Where a model relaxes to does not depend on it.
 
 The trivial model is the one of two that has the smaller mean error. In the first nothing gives way to pressure. The
 second knows the start alone: all crystals have one bulk modulus, the best for the data set, and B0′ = 4.5
@@ -31,7 +32,7 @@ from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
 from tasks.metrics.property_errors import CrystalProperty, references
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.answer_log import LoggedAnswers
-from tasks.observing.question_order import generator_for
+from tasks.observing.drawn_shares import drawn_shares
 from tasks.simulation.constant_bulk_modulus import least_errors
 from tasks.simulation.curve_structures import CurveStructures
 from tasks.simulation.relaxation import Relaxation, relax_cells, relaxed_arrays, require_periodic
@@ -56,7 +57,8 @@ class Compression(CrystalKind):
     """Error of the volume under pressure [Å³/atom]."""
 
     name: str = "compression"
-    observe_version: int = 2  # since 2 relaxations begin at a drawn volume
+    # Since 2 relaxations begin at a drawn volume, since 3 half of them above that at zero pressure.
+    observe_version: int = 3
     # Since 3 the items have the errors of the trivial model, since 4 it may have a bulk modulus.
     measure_version: int = 4
     parameters: type[Parameters] = CompressionParameters
@@ -93,14 +95,9 @@ class Compression(CrystalKind):
         return Observation({**relaxed_arrays(starts, ends), "start_volume": starts.volumes})
 
     def _starts(self, structures: Structures, secret: bytes) -> Frames:
-        starts = []
-        for index in range(len(structures.frames)):
-            crystal = CurveStructures(structures.frames.take([index]))
-            rng = generator_for(structures.frames.take([index]).sha256(), self.observe_version, secret, "start")
-            starts.append(
-                crystal.at(crystal.volumes * np.exp(rng.choice([-1.0, 1.0]) * rng.uniform(NEAREST, FARTHEST)))
-            )
-        return Frames.concatenate(starts)
+        shares = drawn_shares(structures, self.observe_version, secret, (NEAREST, FARTHEST), balanced=True)
+        crystals = [CurveStructures(structures.frames.take([index])) for index in range(len(shares))]
+        return Frames.concatenate([each.at(each.volumes * share) for each, share in zip(crystals, shares, strict=True)])
 
     def build_faults(self, dataset: Dataset) -> list[str]:
         """As of all crystals; and a baseline on the card that a trivial model reaches."""

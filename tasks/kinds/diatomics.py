@@ -32,7 +32,8 @@ the model (no forces, no vibration, a flat curve, a failure on the wall above th
 measure of each pair is clipped: so one hole in one curve cannot be the whole mean. For the six errors W is ten times
 the baseline: the error of the best model without chemistry. That one has no interaction (its minimum is its first
 distance, and its wavenumber 0); or, with four pairs or more, the same well for all, at one place between the shortest
-and the longest distance that are asked (`tasks.kinds.equal_wells`). For the six others W is declared, as there is no
+and the longest distance that are asked; or, with two or three pairs, which are too few for a fit, a well at two
+covalent radii (`tasks.kinds.equal_wells`). For the six others W is declared, as there is no
 trivial model: tortuosity 10, 20 flips, jumps of 15 eV, as `tasks.physicality` has them, and 2000 eV/Å of the forces,
 ten times the mean variation of PBE over 92 elements. A failure beyond the window fails nothing, and never stops a task:
 deep inside the wall no model has to answer.
@@ -40,7 +41,7 @@ deep inside the wall no model has to answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
@@ -63,7 +64,7 @@ from tasks.kinds.diatomic_curves import (
     well_errors,
     well_of,
 )
-from tasks.kinds.equal_wells import WELLS, EqualWell
+from tasks.kinds.equal_wells import WELLS, EqualWell, take_if_better, typical_bond
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.constant_baseline import FEWEST_REFERENCES
 from tasks.metrics.contributions import Contribution, WithFailureCost, baseline_column, stored_column
@@ -105,8 +106,10 @@ OWN: Mapping[str, tuple[str, float]] = {
 }
 # Of the errors by element, the one that a periodic table shows.
 BY_ELEMENT = "curve_energy_mae"
-# So many pairs at least tell which well is the best.
+# The well that is the best is found by so many pairs, if there are more.
 COMPARED_PAIRS = 20
+# Of one pair a well at two covalent radii may be right by luck.
+FEWEST_PAIRS = 2
 # Above the last point [eV]: higher points of the wall are not drawn.
 HIGHEST_DRAWN = 10.0
 
@@ -160,7 +163,8 @@ class Diatomics(AsksEachStructure):
 
     name: str = "diatomics"
     observe_version: int = 1
-    measure_version: int = 2  # since 2 the baseline is the best model without chemistry
+    # Since 2 the baseline is the best model without chemistry, since 3 also of two or three pairs.
+    measure_version: int = 3
     asks_for: Properties = ("energy", "forces")
     parameters: type[Parameters] = DiatomicsParameters
     traits: Traits = Traits(
@@ -188,7 +192,8 @@ class Diatomics(AsksEachStructure):
         ),
         baseline=KindBaseline(
             "Without chemistry",
-            "The best model without interaction, or with the same well at one place between the distances asked.",
+            "The best model without interaction, or with the same well at one place between the distances asked; "
+            "of two or three pairs, with a well at two covalent radii.",
         ),
         profiles=(Profile("pair", "Energy of pairs", "r / Å", "energy / eV", lambda items, _: pair_curves(items)),),
     )
@@ -313,25 +318,29 @@ def trivial_columns(pairs: Sequence[JudgedPair], parameters: DiatomicsParameters
         columns[f"{name}_counted"] = np.isfinite(errors).astype(np.float64)
         columns[baseline_column(name)] = errors
     judged = [row for row, each in enumerate(pairs) if each.reference is not None]
-    if len(judged) < FEWEST_REFERENCES:
+    if len(judged) < FEWEST_PAIRS:
         return columns
 
-    def errors_in(well: EqualWell, chosen: Sequence[int]) -> dict[str, Float]:
-        found = [errors_of(pairs[row], well.curve(pairs[row].r), parameters) for row in chosen]
+    def errors_by(curve: Callable[[JudgedPair], DistanceCurve], chosen: Sequence[int]) -> dict[str, Float]:
+        found = [errors_of(pairs[row], curve(pairs[row]), parameters) for row in chosen]
         return {name: np.array([errors[name] for errors in found]) for name in ERRORS}
 
+    def errors_in(well: EqualWell, chosen: Sequence[int]) -> dict[str, Float]:
+        return errors_by(lambda each: well.curve(each.r), chosen)
+
+    if len(judged) < FEWEST_REFERENCES:
+        typical = errors_by(lambda each: typical_bond(each.r, each.window[0] / parameters.shortest), judged)
+        for name in ERRORS:
+            take_if_better(columns[baseline_column(name)], judged, typical[name])
+        return columns
     some = judged[:: max(1, len(judged) // COMPARED_PAIRS)]
     tried = [errors_in(well, some) for well in WELLS]
     for name in ERRORS:
         column = columns[baseline_column(name)]
         counted = np.isfinite(column[some])
-        if not counted.any():
-            continue
-        means = np.array([np.where(np.isfinite(e[name]), e[name], np.inf)[counted].mean() for e in tried])
-        errors = errors_in(WELLS[int(np.argmin(means))], judged)[name]
-        errors = np.where(np.isfinite(errors), errors, column[judged])
-        if errors[np.isfinite(column[judged])].mean() < np.nanmean(column[judged]):
-            column[judged] = np.where(np.isfinite(column[judged]), errors, np.nan)
+        if counted.any():
+            means = np.array([np.where(np.isfinite(e[name]), e[name], np.inf)[counted].mean() for e in tried])
+            take_if_better(column, judged, errors_in(WELLS[int(np.argmin(means))], judged)[name])
     return columns
 
 

@@ -26,18 +26,22 @@ that answers zero. For the rest W is declared:
 A system with runs over their time, or that the model did not answer, has no number of stability, and costs W.
 
 The start tells part of the answer: a model that is harmonic about the first structure keeps its density, its bonds and
-the peaks of its g(r), far below the error of an ideal gas, and none of its runs is unstable. It is not stopped here.
+the peaks of its g(r), far below the error of an ideal gas. With `start = "drawn"` a run begins at a drawn share of the
+volume, 5 to 10 % away on either side, and the barostat has to find the way back in the equilibration. Then the trivial
+model is the better of the ideal gas and of an Einstein crystal about the two nearest starts that may be drawn
+(`tasks.dynamics.drawn_starts`), in the mean of each measure. With stored starts, as published protocols have them, a
+note says what they tell. None of the runs of an Einstein crystal is unstable: stability is a law, and no accuracy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import PositiveInt
+from pydantic import PositiveInt, model_validator
 
 from tasks.datasets.card import dataset_faults
 from tasks.datasets.card_parts import later
@@ -46,6 +50,7 @@ from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.dynamics.analyses import Analysed, analysed, frames_after_equilibration, unmeasured
 from tasks.dynamics.analysis_checks import check_analysis, check_escape_distance, check_start
 from tasks.dynamics.backbone_maps import backbone_maps
+from tasks.dynamics.drawn_starts import FARTHEST, NEAREST, compare_with_kept_starts, scaled
 from tasks.dynamics.first_run import first_run
 from tasks.dynamics.item_columns import (
     STABILITY,
@@ -68,8 +73,10 @@ from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, items_of
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.metrics.profiles import Profile
+from tasks.metrics.published_questions import STORED_STARTS
 from tasks.metrics.run_progress import SURVIVAL, ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
+from tasks.observing.drawn_shares import drawn_shares
 from tasks.simulation.molecules import molecules_of, whole_molecules
 from tasks.simulation.trial_builds import build_fault
 from tasks.structures.frames import Float, Frames, Int
@@ -91,7 +98,7 @@ class Measure(NamedTuple):
 
 
 MEASURES: Mapping[str, Measure] = {
-    STABILITY: Measure(KindMetric("unstable_percent", "Unstable runs", "%", scored=True), PERCENT),
+    STABILITY: Measure(KindMetric("unstable_percent", "Unstable runs", "%", scored=True, law=True), PERCENT),
     "rdf": Measure(KindMetric("rdf_error", "Mean deviation of g(r)", "", scored=True)),
     "rdf_rmse": Measure(KindMetric("rdf_rmse", "Root mean square deviation of g(r)", "", scored=True)),
     "first_peak": Measure(KindMetric("first_peak_mae", "First peak of g(r), MAE", "Å", scored=True)),
@@ -130,6 +137,7 @@ class DynamicsParameters(DynamicsSettings):
             systems whose runs are sound, over the time of a run. A run in which no force acts is sound at no time. What
             ran out of time is in the penalised value alone, as far as it got.
         absolute_density: the mean absolute error of densities is a metric, too.
+        start: `stored` begins runs at the structures of the data set; `drawn` at a drawn share of their volumes.
     """
 
     steps: PositiveInt = 50_000
@@ -138,6 +146,16 @@ class DynamicsParameters(DynamicsSettings):
     variant: str = ""
     survival: bool = later(False)
     absolute_density: bool = later(False)
+    start: Literal["stored", "drawn"] = later("stored")
+
+    @model_validator(mode="after")
+    def _begins(self) -> Self:
+        if self.start == "drawn" and (self.ensemble != "npt" or not self.equilibration_steps):
+            raise ValueError(
+                'start: "drawn" changes the volume, which a barostat has to bring back: set ensemble to "npt", and '
+                "equilibration_steps"
+            )
+        return self
 
 
 class Dynamics:
@@ -145,7 +163,9 @@ class Dynamics:
 
     name: str = "dynamics"
     observe_version: int = 2
-    measure_version: int = 3  # since 3 a hydrogen's drift is a share of the run's intervals, not of its frames
+    # Since 3 a hydrogen's drift is a share of the run's intervals, not of its frames; since 4 a note says what stored
+    # starts tell.
+    measure_version: int = 4
     parameters: type[Parameters] = DynamicsParameters
     traits: Traits = Traits(
         title="molecular dynamics",
@@ -160,10 +180,11 @@ class Dynamics:
             KindMetric(SURVIVAL, "Area below the curve of survival", "%", Better.HIGHER),
         ),
         baseline=KindBaseline(
-            "Ideal gas",
+            "Ideal gas, or Einstein crystal",
             "A trivial model: an ideal gas, with g(r) = 1, for radial distribution functions; zero for other values; "
-            "and no stable run.",
+            "and no stable run. Where starts are drawn, the better of this and of an Einstein crystal about them.",
         ),
+        draws='With start = "drawn", of each system the share of its volume at which its runs begin.',
         profiles=(
             Profile("rdf", "Radial distribution", "r / Å", "g(r)", rdf_curves),
             Profile("density", "Density", "time / ps", "density / (g/cm³)", density_curves),
@@ -197,6 +218,9 @@ class Dynamics:
         """
         check_size(structures.name, structures.frames, parameters)
         frames, molecules = _moved_as_a_whole(structures, parameters)
+        if parameters.start == "drawn":
+            shares = drawn_shares(structures, self.observe_version, watch.secret, (NEAREST, FARTHEST), balanced=False)
+            frames = scaled(frames, shares, molecules)
         baths = structures.conditions.get("temperature_k")
         return Observation(simulate(frames, parameters, model, watch, structures.frames_sha256, molecules, baths))
 
@@ -248,6 +272,8 @@ class Dynamics:
         runs = StoredRuns(observation, dataset, parameters)
         items = [row for system in systems for row in _rows(system)]
         columns = _measured(items, runs, dataset, parameters, chosen)
+        if parameters.start == "drawn":
+            compare_with_kept_starts(columns, items, *_moved_as_a_whole(dataset.structures, parameters), chosen)
         groups, stated = np.array([row.group for row in items]), dataset.baselines(chosen)
         metrics: dict[str, Metric] = {}
         parts: list[MetricPart] = []
@@ -265,6 +291,8 @@ class Dynamics:
             each = columns.arrays[f"{STABILITY}_count"] > 0
             metrics[SURVIVAL] = _survival(columns.arrays["progress"][each], columns.cause[each])
         notes = {"runs": runs.summary} if runs.summary else {}
+        if parameters.start == "stored":
+            notes[STORED_STARTS] = "Runs begin at the structures of the data set, which springs about them keep."
         return Measurement(metrics, items_of(items, columns.cause, columns.arrays), notes, parts)
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:

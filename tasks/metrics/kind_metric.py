@@ -23,6 +23,8 @@ class KindMetric:
         label: for readers; empty: the name with spaces.
         unit: None where the parameters of the task choose it.
         scored: whether the property error counts it. It then needs a baseline, and lower must be better.
+        law: whether it is a law that a model can keep without chemistry, such as stability: its baseline, the worst
+            value, is no bound for such models.
     """
 
     name: str
@@ -30,3 +32,4 @@ class KindMetric:
     unit: str | None = None
     better: Better = Better.LOWER
     scored: bool = False
+    law: bool = False

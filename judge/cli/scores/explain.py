@@ -117,7 +117,7 @@ def summary_of(board: Leaderboard, row: Row, terms: Mapping[str, Term], as_publi
     for each, term in list(terms.items())[:MAX_SCORES]:
         lines.append(f"  {title_of(each):{width}}  {value_text(term)}  ({term.covered} of {term.total} measured)")
     if published := published_questions(row):
-        lines.append(f"  asked as published, so that questions tell of the answers: {', '.join(published)}")
+        lines.append(f"  asked as stored or published, so that questions tell of the answers: {', '.join(published)}")
     n_more = len(terms) - MAX_SCORES
     more = f"{n_more} more score{'s' if n_more > 1 else ''}, and how" if n_more > 0 else "How"
     options = " --as-published" * as_published
@@ -130,7 +130,7 @@ def summary_of(board: Leaderboard, row: Row, terms: Mapping[str, Term], as_publi
 
 
 def published_questions(row: Row) -> dict[str, str]:
-    """By label of a task that keeps the questions of a published protocol, what they give away."""
+    """By label of a task that keeps published questions or stored starts, what they give away."""
     notes = {line.task.label: published_note(line.result.notes) for line in row.tasks if line.result is not None}
     return {label: note for label, note in notes.items() if note}
 

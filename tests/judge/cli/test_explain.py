@@ -91,7 +91,7 @@ def explain(world: World, *arguments: str) -> dict[str, Any]:
 def test_questions_of_a_published_protocol_are_said_beside_the_scores(judged: World) -> None:
     assert explain(judged, A.id)["published_questions"] == {TASKS["barriers"].label: TOLD}
     status, out, _ = judged.run_here("explain", A.id)
-    line = f"  asked as published, so that questions tell of the answers: {TASKS['barriers'].label}"
+    line = f"  asked as stored or published, so that questions tell of the answers: {TASKS['barriers'].label}"
     assert (status, line in out.splitlines()) == (0, True)
     assert f"{TASKS['barriers'].label}: {TOLD}" in judged.run_here("explain", A.id, "--details")[1]
     assert explain(judged, B.id)["published_questions"] == {}

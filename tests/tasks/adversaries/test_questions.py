@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from benchmarks.questions import ROUNDING, SECRETS
+from benchmarks.questions import ROUNDING, SECRETS, figures, measure_questions
 from judge.data.import_options import LAYOUTS as ARCHIVES
 from judge.data.importing import FORMATS
 from tasks.adversaries.family import ADVERSARIES
-from tasks.adversaries.question_table import cells_of
+from tasks.adversaries.question_table import LAW, STORED, cells_of
 from tasks.adversaries.run_adversary import mean_over_secrets, public_facts
 from tasks.kinds.registry import KINDS
-from tests.tasks.adversaries.layouts import LAYOUTS, LaidOut, every_layout
+from tests.tasks.adversaries.layouts import LAYOUTS, LaidOut, every_layout, imported
 
 # They take minutes: `python -m benchmarks questions` has them.
 SLOW_KINDS = {"phonons", "thermal_conductivity", "reaction_paths", "dynamics"}
@@ -65,6 +67,23 @@ def test_no_adversary_gets_below_a_baseline(layouts: dict[str, LaidOut]) -> None
                 if not mark and interval.high < 1.0 - ROUNDING:
                     below.append((layout, adversary, metric))
     assert set(below) == REMAINING
+
+
+def test_each_mark_has_a_figure_beside_that_with_a_bound(tmp_path: Path) -> None:
+    task = imported("dynamics", tmp_path)
+    cells = cells_of(task, "harmonic", SECRETS[:3])
+    bounded, law = figures("dynamics", task, "harmonic", cells)
+    assert (bounded.bound, bounded.at_least) == (1.0 - ROUNDING, True)
+    assert (law.name, law.bound) == (f"dynamics, dynamics, harmonic: unstable_percent ({LAW})", None)
+
+    stored = task._replace(parameters=task.parameters.model_copy(update={"start": "stored"}))
+    marks = {cell.metric: cell.mark for cell in cells_of(stored, "harmonic", SECRETS)}
+    assert marks == {"unstable_percent": LAW, "rdf_error": STORED, "density_mape": STORED}
+
+
+def test_a_name_of_no_layout_and_no_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="no layout alloys; there are acwf, "):
+        list(measure_questions(["alloys", "compression"]))
 
 
 def test_the_mean_over_secrets_by_hand() -> None:

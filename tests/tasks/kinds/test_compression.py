@@ -211,6 +211,24 @@ def test_relaxations_begin_at_drawn_volumes_and_end_at_the_same(watch: Watch) ->
     assert starts[0][0] == starts[1][0] != starts[2][0]
 
 
+def test_half_of_the_crystals_begin_above_and_half_below(watch: Watch) -> None:
+    """Of an odd number either side has one more; springs about the start gain where all begin above."""
+    crystals = [bulk(symbol) for symbol in ("Cu", "Ag", "Au", "Al", "Pt")]
+    dataset = make_crystals(crystals * 2, [{"volume_per_atom": 10.0}] * 10, pressure_gpa=[5.0] * 5 + [25.0] * 5)
+    at_zero = np.array([atoms.get_volume() for atoms in crystals * 2])
+    short = CompressionParameters(relaxation=Relaxation(max_steps=1))
+    n_above, sides_of_copper = set(), set()
+    for secret in range(20):
+        around = replace(watch, secret=b"store %d" % secret)
+        arrays = KIND.observe(dataset.structures, short, InProcessCalculator(EMT()), around).arrays
+        above = arrays["start_volume"] > at_zero
+        assert (above[:5] == above[5:]).all()
+        n_above.add(int(above[:5].sum()))
+        sides_of_copper.add(bool(above[0]))
+    assert n_above == {2, 3}
+    assert sides_of_copper == {False, True}
+
+
 def test_a_model_that_takes_the_start_for_the_volume_at_zero_pressure_is_worse_than_the_baseline(watch: Watch) -> None:
     dataset = build_wien2k_compression()
     quick = CompressionParameters(relaxation=Relaxation(optimizer="BFGS", fmax=0.01, max_steps=100))

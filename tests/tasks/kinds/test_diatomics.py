@@ -15,6 +15,7 @@ from tasks.datasets.card import Card, DatasetError, LabelSet, Table
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.diatomic_pairs import Diatomic, DiatomicReference
 from tasks.kind import Observation, Watch
+from tasks.kinds.diatomic_curves import Well
 from tasks.kinds.diatomics import ERRORS, OWN, Diatomics, DiatomicsParameters, pair_curves
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
@@ -97,27 +98,48 @@ def test_a_metric_is_the_mean_of_its_items() -> None:
         column = measurement.items.columns[name]
         assert measurement.metrics[name].value == pytest.approx(column.mean())
         assert measurement.items.columns[f"{name}_counted"].tolist() == [1, 1, 1]
-    # All is 1.3 times as deep and as wide: depths and forces are off by 0.3 of the trivial model's errors.
+    # All is 1.3 times as deep and as wide: depths and forces are off by 0.3 of those without interaction.
+    flat = measured(without_interaction())
     for name in ("well_depth_mae", "curve_force_mae"):
-        metric = measurement.metrics[name]
-        assert metric.value == pytest.approx(0.3 * (metric.baseline or 0.0), rel=0.05)
-    ratio = measurement.metrics["wavenumber_mae"].value / measurement.metrics["wavenumber_mae"].baseline  # type: ignore[operator]
-    assert ratio == pytest.approx(np.sqrt(1.3) - 1, abs=0.03)
+        assert measurement.metrics[name].value == pytest.approx(0.3 * (flat.metrics[name].value or 0.0), rel=0.05)
+    wavenumbers = [morse_wavenumber(name) for name in PAIRS]
+    assert measurement.metrics["wavenumber_mae"].value == pytest.approx(
+        (np.sqrt(1.3) - 1) * np.mean(wavenumbers), rel=0.2
+    )
 
 
-def test_a_model_without_interaction_stands_where_the_baseline_stands() -> None:
-    n = len(DATASET.frames)
-    measurement = measured(observed(np.full(n, -3.0), forces=np.zeros((2 * n, 3))))
+def without_interaction(n: int = 3) -> Observation:
+    """The answers to n pairs of a model whose energies are all the same."""
+    return observed(np.full(n * N, -3.0), forces=np.zeros((2 * n * N, 3)))
+
+
+def morse_wavenumber(name: str) -> float:
+    """[cm⁻¹] of the harmonic vibration, from the curvature 2 D a²."""
+    numbers, (depth, width, bond) = PAIRS[name]
+    return Well(bond, 2 * depth * width**2).wavenumber(numbers)
+
+
+def test_a_model_without_interaction_stands_where_the_baseline_of_one_pair_stands() -> None:
+    dataset = dataset_of({"O2": {"PBE": reference_of("O2")}})
+    measurement = measured(without_interaction(1), dataset)
     for name in ERRORS:
         metric = measurement.metrics[name]
         if name == "wavenumber_mae":  # it has none
-            assert (metric.value, metric.n_failed) == (None, 3)
+            assert (metric.value, metric.n_failed) == (None, 1)
             assert metric.charged == pytest.approx(metric.failure_cost)
         else:
             assert metric.value == pytest.approx(metric.baseline), name
         assert metric.failure_cost == pytest.approx(10 * (metric.baseline or 0.0))
     assert measurement.metrics["tortuosity"].value is None
     assert measurement.metrics["tortuosity"].charged == OWN["tortuosity"][1]
+
+
+def test_of_three_pairs_a_well_at_two_covalent_radii_is_the_baseline() -> None:
+    """Which no reference fits: 1.32, 1.42 and 2.64 Å for bonds of 1.25, 1.1 and 2.22 Å."""
+    metric = measured(without_interaction()).metrics["pair_bond_length_mae"]
+    assert metric.baseline == pytest.approx(np.mean([1.32 - 1.25, 1.42 - 1.1, 2.64 - 2.22]), abs=0.02)
+    assert metric.value is not None
+    assert metric.value > 1.5 * (metric.baseline or 0.0)
 
 
 def test_one_hole_is_the_whole_published_mean_and_not_the_corrected_one() -> None:
@@ -128,9 +150,8 @@ def test_one_hole_is_the_whole_published_mean_and_not_the_corrected_one() -> Non
     metric = measured(Observation({**hole.arrays, "energy": energy})).metrics["well_depth_mae"]
     assert metric.value == pytest.approx(1200 / 3, rel=0.01)
     assert metric.charged == pytest.approx((metric.failure_cost or 0.0) / 3, rel=0.01)
-    assert metric.failure_cost == pytest.approx(
-        10 * np.mean([constants[0] for _, constants in PAIRS.values()]), rel=0.02
-    )
+    # Of the baseline, a well of 2.5 eV for depths of 5, 9.9 and 2 eV.
+    assert metric.failure_cost == pytest.approx(10 * np.mean([5.0 - 2.5, 9.9 - 2.5, 2.5 - 2.0]), rel=0.04)
 
 
 def failures(at: dict[int, Cause]) -> np.ndarray:

@@ -45,7 +45,7 @@ def assert_charged(result: Measurement, cause: Cause, ended_ps: float) -> None:
     assert (bond.n_failed, bond.failure_cost) == (1, 10.0)
     assert bond.value is not None
     assert bond.charged == pytest.approx((10.0 + bond.value) / 2)
-    assert result.notes == {"runs": f"of 2 runs 1 {cause.word}: charged"}
+    assert result.notes["runs"] == f"of 2 runs 1 {cause.word}: charged"
 
 
 def test_an_answer_that_is_not_finite_ends_the_run_at_that_step() -> None:
