@@ -19,7 +19,7 @@ from tasks.metrics.published_questions import published_note
 
 LABELS_AS_GIVEN = "labels as given: nothing to draw"
 PUBLISHED = "published protocol"
-PUBLIC_COPY = "a copy of public structures, which are the references"
+PUBLIC_COPY = "a copy of public structures"
 
 
 class AdversaryCell(NamedTuple):

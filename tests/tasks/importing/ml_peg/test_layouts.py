@@ -55,6 +55,7 @@ def test_every_folder_is_imported(imported: dict[str, Dataset]) -> None:
     for name, dataset in imported.items():
         assert dataset.card.domain == stated_benchmarks()[name].domain
         assert dataset.card.citation.startswith("ML-PEG")
+        assert "2025-04" <= dataset.card.public_since <= "2026-08"  # ML-PEG's first commit, and the one that was read
 
 
 def test_lattice_energies(imported: dict[str, Dataset]) -> None:
