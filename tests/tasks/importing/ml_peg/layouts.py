@@ -455,11 +455,21 @@ def low_dimensional(folder: Path) -> None:
     alexandria(folder / "alexandria_1d_000.json.bz2", *chains, energies=[energy for _, energy in CHAINS.values()])
 
 
+# By crystal, its type and lattice constants [Å] of PBE and of experiment; ten, as of the layers.
+CONSTANTS = {
+    "Cu": ("fcc", 3.63, 3.60), "MgO": ("rocksalt", 4.25, 4.19), "Al": ("fcc", 4.04, 4.02), "Ag": ("fcc", 4.15, 4.06),
+    "W": ("bcc", 3.19, 3.16), "Si": ("diamond", 5.47, 5.42), "Ge": ("diamond", 5.78, 5.64),
+    "GaAs": ("zincblende", 5.75, 5.64), "NaCl": ("rocksalt", 5.70, 5.57),
+}  # fmt: skip
+SILICON_CARBIDE = {"SiC(a)": 3.09, "SiC(c)": 5.07}
+
+
 def lattice_constants(folder: Path) -> None:
-    pbe = {"Cu": 3.63, "MgO": 4.25, "SiC(a)": 3.09, "SiC(c)": 5.07}
-    text(folder / "lattice_constants_ref.json", json.dumps(pbe))
-    text(folder / "lattice_constants_ref_exp.json", json.dumps(pbe | {"Cu": 3.60, "MgO": 4.19}))
-    text(folder / "lattice_constants_ref_types.json", json.dumps({"Cu": "fcc", "MgO": "rocksalt", "SiC": "2H-SiC"}))
+    types = {name: type for name, (type, *_) in CONSTANTS.items()} | {"SiC": "2H-SiC"}
+    text(folder / "lattice_constants_ref_types.json", json.dumps(types))
+    for file, place in (("lattice_constants_ref.json", 1), ("lattice_constants_ref_exp.json", 2)):
+        constants = {name: values[place] for name, values in CONSTANTS.items()} | SILICON_CARBIDE
+        text(folder / file, json.dumps(constants))
 
 
 def water_density(folder: Path) -> None:

@@ -295,12 +295,13 @@ def test_relaxed_crystals(imported: dict[str, Dataset]) -> None:
     np.testing.assert_allclose(layers.frames.positions[:, 2], 10.0)
     chains = imported["low_dimensional_relaxation_1D"]
     np.testing.assert_allclose(np.diag(chains.frames.cell[0]), [1.3 * 1.01, 100.0, 100.0])
-    constants = imported["lattice_constants"]
-    assert constants.geometries["PBE"].cell[:, 0, 0].tolist() == pytest.approx([3.63, 4.25, 3.09])
-    assert constants.geometries["PBE"].cell[2, 2, 2] == pytest.approx(5.07)
-    assert constants.frames.n_atoms.tolist() == [4, 8, 4]
+    constants, places = imported["lattice_constants"], [0, 1, 9]
+    assert [constants.table.id[place] for place in places] == ["Cu", "MgO", "SiC"]
+    assert constants.geometries["PBE"].cell[places, 0, 0].tolist() == pytest.approx([3.63, 4.25, 3.09])
+    assert constants.geometries["PBE"].cell[9, 2, 2] == pytest.approx(5.07)
+    assert constants.frames.n_atoms[places].tolist() == [4, 8, 4]
     measured = imported["lattice_constants_experimental"].geometries["Experimental"]
-    assert measured.cell[:, 0, 0].tolist() == pytest.approx([3.60, 4.19, 3.09])
+    assert measured.cell[places, 0, 0].tolist() == pytest.approx([3.60, 4.19, 3.09])
 
 
 def test_crystals_are_drawn_as_ml_peg_draws_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
