@@ -64,4 +64,6 @@ def cells_of(
         names = traits.scored(found) if traits.score is ScoreFamily.PROPERTY else found
         for name in names:
             values.setdefault(name, []).append(found[name])
+        if mark == PUBLISHED:
+            break  # nothing is drawn
     return [AdversaryCell(name, mean_over_secrets(of_secrets), mark) for name, of_secrets in values.items()]
