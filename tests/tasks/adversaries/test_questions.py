@@ -22,7 +22,6 @@ SLOW_LAYOUTS = {
     "ml-peg: high_pressure_relaxation",
     "ml-peg: lattice_constants",
     "ml-peg: lattice_constants_experimental",
-    "ml-peg: low_dimensional_relaxation_1D",
 }
 
 
