@@ -21,7 +21,7 @@ LABELS_AS_GIVEN = "labels as given: nothing to draw"
 PUBLISHED = "published protocol"
 STORED = "starts as stored: nothing is drawn"
 LAW = "a law, which springs keep"
-PUBLIC_COPY = "a copy of public structures, which are the references"
+PUBLIC_COPY = "a copy of public structures"
 
 
 class AdversaryCell(NamedTuple):
@@ -67,8 +67,8 @@ def cells_of(
         names = traits.scored(found) if traits.score is ScoreFamily.PROPERTY else found
         for name in names:
             values.setdefault(name, []).append(found[name])
-        if mark == STORED:
-            break
+        if mark in (STORED, PUBLISHED):
+            break  # nothing is drawn
     laws = {metric.name for metric in traits.metrics if metric.law}
     return [
         AdversaryCell(name, mean_over_secrets(of_secrets), LAW if name in laws else mark)

@@ -2,7 +2,8 @@
 
 Each atom is bound to its place by a spring, less the motion of all atoms together. A crystal is an isotropic solid
 beside: W = V₀ [λ/2 (tr E)² + μ E:E] with Green's strain E (J. F. Nye, Physical Properties of Crystals, 1957; of finite
-strain: R. W. Ogden, Non-Linear Elastic Deformations, 1984).
+strain: R. W. Ogden, Non-Linear Elastic Deformations, 1984). V₀ has no vacuum: layers and chains would be too stiff for
+an optimiser.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ SPRING = 5.0  # eV/Å², of every atom
 BULK_MODULUS, POISSON = 80.0 * GPa, 0.3
 SHEAR_MODULUS = 3 * BULK_MODULUS * (1 - 2 * POISSON) / (2 * (1 + POISSON))
 LAME = BULK_MODULUS - 2 / 3 * SHEAR_MODULUS
+ROOM = 30.0  # Å³: what is more for an atom of a cell is vacuum, which is not elastic
 # A question about the same atoms farther than this from all known geometries is about another structure. Atoms [Å] in
 # the root mean square, cells relative.
 NEAR, NEAR_CELL = 0.8, 0.2
@@ -173,8 +175,9 @@ def spring_answer(atoms: Atoms, target: Place) -> tuple[float, Float, Float]:
         deformation = np.linalg.solve(target.cell, atoms.cell.array)  # of row vectors
         strain = 0.5 * (deformation @ deformation.T - np.eye(3))
         volume, trace = abs(np.linalg.det(target.cell)), float(np.trace(strain))
-        energy += volume * (0.5 * LAME * trace**2 + SHEAR_MODULUS * float((strain**2).sum()))
+        filled = min(volume, ROOM * len(atoms))
+        energy += filled * (0.5 * LAME * trace**2 + SHEAR_MODULUS * float((strain**2).sum()))
         piola = LAME * trace * np.eye(3) + 2 * SHEAR_MODULUS * strain
-        stress = deformation.T @ piola @ deformation / abs(np.linalg.det(deformation))
+        stress = filled / volume * (deformation.T @ piola @ deformation) / abs(np.linalg.det(deformation))
         stress = stress + SPRING * away.T @ away / atoms.get_volume()
     return energy, -SPRING * away, stress[[0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]]

@@ -358,8 +358,8 @@ def tolerance_quantity(parameters: EnergyDifferencesParameters, quantities: NDAr
 def mean_errors(prefix: str, columns: Mapping[str, Float], unit: str = "") -> tuple[Average, Average]:
     """MAE and RMSE of one quantity."""
     error, count = stored_column(columns, "error"), stored_column(columns, f"{prefix}count")
-    # The trivial model answers zero, so that its error is the reference.
-    trivial = columns.get("reference", np.full(len(error), np.nan))
+    # Without a column for it, the trivial model answers zero, so that its error is the reference.
+    trivial = columns.get(baseline_column("error"), columns.get("reference", np.full(len(error), np.nan)))
     return (
         Average(f"{prefix}mae", unit, np.abs(error), count, errors=error, baseline=np.abs(trivial)),
         Average(f"{prefix}rmse", unit, error**2, count, root=True, errors=error, baseline=trivial**2),

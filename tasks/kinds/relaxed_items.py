@@ -15,6 +15,7 @@ from tasks.datasets.dataset import Dataset
 from tasks.kinds.difference_statistics import QuantityRows, Statistic, group_metrics
 from tasks.kinds.energy_differences import mean_errors, prefixes, summed, terms_of, with_uncertainty
 from tasks.kinds.relaxed_geometries import EXTENT_UNITS, Comparison, ReferenceGeometries, RelaxedEnds
+from tasks.metrics.atom_energies import net_atoms, sums_of_atoms
 from tasks.metrics.averages import Average
 from tasks.metrics.contributions import baseline_column, stored_column
 from tasks.metrics.failure_cost import SMALLEST_BASELINE
@@ -22,7 +23,8 @@ from tasks.metrics.group_statistics import mean_with_worst
 from tasks.metrics.measurement import Items, ItemTerms, items_of
 from tasks.metrics.metric import Metric
 from tasks.simulation.symmetry import space_group
-from tasks.structures.frames import Bool, Float, Frames, Int
+from tasks.structures.composition import composition
+from tasks.structures.frames import Bool, Float, Frames
 from tasks.structures.predictions import Cause, Predictions
 from tasks.structures.units import Unit, unit_size
 
@@ -75,7 +77,7 @@ def relaxed_items(
         raise ValueError(f"{where}: {label_set}: there are neither reference geometries nor differences")
     of_structures = _structure_columns(ends, dataset, label_set, start, free_cell, comparison)
     of_differences, cause = _difference_columns(
-        ends, rows, label_set, unit, dataset.frames.n_atoms, f"{where}: table.json: differences"
+        ends, rows, label_set, unit, dataset.frames, f"{where}: table.json: differences"
     )
     columns: dict[str, Float] = {}
     for name, column in {**of_structures, **of_differences}.items():
@@ -122,7 +124,7 @@ def _structure_columns(
 
 
 def _difference_columns(
-    ends: RelaxedEnds, rows: Sequence[Difference], label_set: str, unit: Unit, n_atoms: Int, where: str
+    ends: RelaxedEnds, rows: Sequence[Difference], label_set: str, unit: Unit, frames: Frames, where: str
 ) -> tuple[dict[str, Float], NDArray[np.int8]]:
     """The columns of the differences in `unit`, and their causes; no columns without differences."""
     if not rows:
@@ -132,10 +134,15 @@ def _difference_columns(
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     energy = np.where(ends.cause == 0, ends.energy, np.nan)
-    predicted, cause = summed(rows, Predictions(energy, None, None, ends.cause), size, n_atoms)
+    predicted, cause = summed(rows, Predictions(energy, None, None, ends.cause), size, frames.n_atoms)
     reference = np.array([row.reference[label_set] for row in rows]) / size
     columns = {"predicted": predicted, "reference": reference, "error": predicted - reference}
-    quantities = np.array([row.quantity for row in rows])
+    groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
+    atoms, trivial = net_atoms(composition(frames), *terms_of(rows)), np.zeros(len(rows))
+    for quantity in np.unique(quantities):
+        members = quantities == quantity
+        trivial[members] = sums_of_atoms(atoms[members], groups[members], reference[members])
+    columns[baseline_column("error")] = trivial - reference
     for quantity, prefix in prefixes(quantities, where).items():
         if f"{prefix}count" in COUNTS.values():
             raise ValueError(f"{where}: quantity: {quantity}: has the name of a metric of this kind: rename it")

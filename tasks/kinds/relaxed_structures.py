@@ -31,8 +31,10 @@ forces achieves there.
 
 Failure cost: a structure that fails, or has not converged within the steps, costs ten times the baseline in every
 metric that it enters, and fails each difference that it is in. The baseline is the model without any force: it leaves
-each structure at its start, and answers zero to differences. A card may state a smaller one; a larger one counts only
-where starts are as published. If the starts are the references, there is no baseline without `rattle` and `strain`.
+each structure at its start, and answers zero to differences; where these are total energies, or gain atoms in another
+way, each atom has the energy that fits the references best (`tasks.metrics.atom_energies`). A card may state another
+baseline; of geometries a larger one counts only where starts are as published. If the starts are the references, there
+is no baseline without `rattle` and `strain`.
 """
 
 from __future__ import annotations
@@ -166,8 +168,8 @@ class RelaxedStructures:
     observe_version: int = 2  # since 2 starts are drawn from the secret
     # Since 2 the items have the distances of those that did not converge; since 3 space groups are found within 0.05 Å;
     # since 4 each of the different lattice constants counts once, and what did not converge is also by group; since 5
-    # baselines are of the drawn starts, and at most what a start achieves.
-    measure_version: int = 5
+    # baselines are of the drawn starts, and at most what a start achieves; since 6 that of total energies is of atoms.
+    measure_version: int = 6
     parameters: type[Parameters] = RelaxedStructuresParameters
     traits: Traits = Traits(
         title="relaxed structures",
@@ -193,7 +195,9 @@ class RelaxedStructures:
             KindMetric(STEPS, "Mean number of steps of a relaxation", "", Better.NEITHER),
         ),
         baseline=KindBaseline(
-            "Without forces", "A model without any force leaves each structure at its start, and answers zero."
+            "Without forces",
+            "A model without any force leaves each structure at its start. It answers zero to differences, and "
+            "energies of the composition to total energies.",
         ),
         draws="The displacements and strains of the starts are drawn from the secret of the store.",
     )

@@ -41,12 +41,19 @@ def best_trivial(candidates: Float, references: Float) -> Float:
         if np.count_nonzero(known) < FEWEST_REFERENCES:
             continue
         constant = np.full((1, len(values)), np.median(values[known]))
-        models = np.concatenate([candidates[:, :, column], constant])
-        errors = np.abs(models - values)[:, known].mean(axis=1)
-        errors[~(errors > ROUNDING * np.abs(values[known]).mean())] = np.inf
-        if np.isfinite(errors).any():
-            best[:, column] = models[np.argmin(errors)]
+        best[:, column] = best_of(np.concatenate([candidates[:, :, column], constant]), values)
     return best
+
+
+def best_of(models: Float, references: Float) -> Float:
+    """(k,) of the answers of m models (m, k) those with the smallest mean absolute error.
+
+    Zero where every model has the references (k,) up to rounding, or is NaN where there is one.
+    """
+    known = np.isfinite(references)
+    errors = np.abs(models - references)[:, known].mean(axis=1)
+    errors[~(errors > ROUNDING * np.abs(references[known]).mean())] = np.inf
+    return np.asarray(models[np.argmin(errors)] if np.isfinite(errors).any() else np.zeros(len(references)))
 
 
 def constant_baseline(references: Float) -> Float:

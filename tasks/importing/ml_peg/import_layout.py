@@ -30,6 +30,7 @@ class StatedBenchmark(CardPart):
     """What the card of a benchmark's data set says.
 
     Args:
+        public_since: the month since which structures and references are public at the latest.
         theory: of the references.
         dispersion: whether they contain it.
         d3: whether ML-PEG adds DFT-D3(BJ), here with the parameters of PBE, to models without dispersion.
@@ -40,6 +41,7 @@ class StatedBenchmark(CardPart):
 
     title: str
     domain: Domain
+    public_since: str
     theory: str
     dispersion: bool
     d3: bool = False
@@ -169,6 +171,7 @@ def card_of(name: str) -> Card:
         version="1",
         title=stated.title,
         domain=stated.domain,
+        public_since=stated.public_since,
         periodic=False,
         citation=SOURCE,
         label_sets={stated.theory: LabelSet(theory=stated.theory, dispersion=stated.dispersion, d3=d3)},

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.adversaries.family import ADVERSARIES, PublicFacts
-from tasks.adversaries.springs import BULK_MODULUS, SPRING, KnownSeed, NearestStored, Springs
+from tasks.adversaries.springs import BULK_MODULUS, POISSON, ROOM, SPRING, KnownSeed, NearestStored, Springs
 from tasks.adversaries.volumes import CentredVolumes
 from tasks.model.calculator import InProcessCalculator
 from tasks.simulation.birch_murnaghan import fit
@@ -73,6 +73,17 @@ def test_springs_have_the_bulk_modulus_of_the_solid() -> None:
     stress = Springs().compute_batch([start, dilated], ["stress"])[1]["stress"]
     np.testing.assert_allclose(stress[:3], 3 * BULK_MODULUS * 1e-4, rtol=1e-3)
     assert 3 * BULK_MODULUS * 1e-4 / GPa == pytest.approx(0.024)
+
+
+def test_vacuum_is_not_elastic() -> None:
+    """A chain that is 1 % longer has σ V = (λ + 2 μ) V₀ ε, V₀ of 30 Å³, and the energy of that stress."""
+    start = Atoms("Cu", cell=[2.5, 100.0, 100.0], pbc=True)
+    longer = start.copy()
+    longer.set_cell([2.5 * 1.0001, 100.0, 100.0], scale_atoms=True)
+    answer = Springs().compute_batch([start, longer], ["energy", "stress"])[1]
+    stiffness = ROOM * 3 * BULK_MODULUS * (1 - POISSON) / (1 + POISSON)
+    assert answer["stress"][0] * longer.get_volume() == pytest.approx(stiffness * 1e-4, rel=1e-3)
+    assert answer["energy"] == pytest.approx(0.5 * stiffness * 1e-8, rel=1e-3)
 
 
 @pytest.mark.parametrize("model", ["harmonic", "middle", "known seed", "nearest stored"])

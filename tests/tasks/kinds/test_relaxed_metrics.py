@@ -217,6 +217,25 @@ def test_a_stated_baseline_counts_up_to_what_the_start_achieves() -> None:
         assert relax(dataset).metrics["volume_mape"].baseline == pytest.approx(expected)
 
 
+def test_the_baseline_of_total_energies_is_that_of_atoms() -> None:
+    """Of -1, -3, -4 and -9 eV an atom: 2.25 eV, by their median of -3.5 eV; zero has 4.25 eV."""
+    crystals = [bulk("Cu", cubic=True, a=a) for a in (3.5, 3.6, 3.7, 3.8)]
+    rows = []
+    for i, energy in enumerate((-1.0, -3.0, -4.0, -9.0)):
+        coefficients = [0.25 * (k == i) for k in range(4)]
+        rows.append(difference(energy, *coefficients, id=f"energy {i}"))
+    measured = relax(relaxation_set(crystals, differences=rows), InProcessCalculator(Constant()))
+    mae, rmse = measured.metrics["mae"], measured.metrics["rmse"]
+    assert (mae.baseline, mae.value) == (pytest.approx(2.25), pytest.approx(4.25))
+    assert rmse.baseline == pytest.approx(np.sqrt((2.5**2 + 2 * 0.5**2 + 5.5**2) / 4))
+    (contribution,) = [c for c in KIND.contributions(measured.items, measured.metrics) if c.metric == "mae"]
+    assert contribution.baseline is not None
+    assert contribution.baseline[4:] == pytest.approx([2.5, 0.5, 0.5, 5.5])
+    balanced = [difference(0.1 * k, *np.roll([1.0, -1.0, 0.0, 0.0], k), id=f"difference {k}") for k in range(4)]
+    measured = relax(relaxation_set(crystals, differences=balanced), InProcessCalculator(Constant()))
+    assert measured.metrics["mae"].baseline == pytest.approx(0.15)
+
+
 def test_quantities_have_their_own_metrics_and_may_not_have_the_names_of_geometries() -> None:
     rows = [
         difference(1.0, 1.0, -2.0, id="s0", quantity="formation"),

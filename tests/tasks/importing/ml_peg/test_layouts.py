@@ -55,6 +55,7 @@ def test_every_folder_is_imported(imported: dict[str, Dataset]) -> None:
     for name, dataset in imported.items():
         assert dataset.card.domain == stated_benchmarks()[name].domain
         assert dataset.card.citation.startswith("ML-PEG")
+        assert "2025-04" <= dataset.card.public_since <= "2026-08"  # ML-PEG's first commit, and the one that was read
 
 
 def test_lattice_energies(imported: dict[str, Dataset]) -> None:
@@ -284,9 +285,9 @@ def test_surfaces_and_vacancies(imported: dict[str, Dataset]) -> None:
 
 def test_relaxed_crystals(imported: dict[str, Dataset]) -> None:
     pressed = imported["high_pressure_relaxation"]
-    assert pressed.structures.conditions["pressure_gpa"].tolist() == [0.0, 50.0]
-    np.testing.assert_allclose(pressed.frames.cell[0], pressed.frames.cell[1])
-    assert items(pressed)["agm1 at 50 GPa energy"] == ({"agm1 at 50 GPa": 1.0}, pytest.approx(-3.2))
+    assert pressed.structures.conditions["pressure_gpa"].tolist() == [0.0] * 5 + [50.0] * 5
+    np.testing.assert_allclose(pressed.frames.cell[0], pressed.frames.cell[5])
+    assert items(pressed)["agm1 at 50 GPa energy"] == ({"agm1 at 50 GPa": 1.0}, pytest.approx(-0.4))
     layers = imported["low_dimensional_relaxation"]
     assert layers.frames.cell[0, 0, 0] == pytest.approx(2.46 * 1.01)
     assert layers.geometries["PBE"].cell[0, 0, 0] == pytest.approx(2.46)
@@ -294,12 +295,13 @@ def test_relaxed_crystals(imported: dict[str, Dataset]) -> None:
     np.testing.assert_allclose(layers.frames.positions[:, 2], 10.0)
     chains = imported["low_dimensional_relaxation_1D"]
     np.testing.assert_allclose(np.diag(chains.frames.cell[0]), [1.3 * 1.01, 100.0, 100.0])
-    constants = imported["lattice_constants"]
-    assert constants.geometries["PBE"].cell[:, 0, 0].tolist() == pytest.approx([3.63, 4.25, 3.09])
-    assert constants.geometries["PBE"].cell[2, 2, 2] == pytest.approx(5.07)
-    assert constants.frames.n_atoms.tolist() == [4, 8, 4]
+    constants, places = imported["lattice_constants"], [0, 1, 9]
+    assert [constants.table.id[place] for place in places] == ["Cu", "MgO", "SiC"]
+    assert constants.geometries["PBE"].cell[places, 0, 0].tolist() == pytest.approx([3.63, 4.25, 3.09])
+    assert constants.geometries["PBE"].cell[9, 2, 2] == pytest.approx(5.07)
+    assert constants.frames.n_atoms[places].tolist() == [4, 8, 4]
     measured = imported["lattice_constants_experimental"].geometries["Experimental"]
-    assert measured.cell[:, 0, 0].tolist() == pytest.approx([3.60, 4.19, 3.09])
+    assert measured.cell[places, 0, 0].tolist() == pytest.approx([3.60, 4.19, 3.09])
 
 
 def test_crystals_are_drawn_as_ml_peg_draws_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -307,7 +309,7 @@ def test_crystals_are_drawn_as_ml_peg_draws_them(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(relaxed, "N_DRAWN", 3)
     for name, first, lengths in (("000", 1, (2.0, 2.1)), ("001", 3, (2.2, 2.3, 2.4))):
         layers = [Atoms("C", cell=[a, a, 20.0], pbc=True) for a in lengths]
-        alexandria(tmp_path / f"alexandria_2d_{name}.json.bz2", *layers, energy=-8.0, first=first)
+        alexandria(tmp_path / f"alexandria_2d_{name}.json.bz2", *layers, energies=[-8.0] * len(layers), first=first)
     cells = import_benchmark("low_dimensional_relaxation", tmp_path).geometries["PBE"].cell
     assert sorted(random.Random(42).sample(range(5), 3)) == [0, 2, 4]
     assert cells[:, 0, 0].tolist() == pytest.approx([2.2, 2.4, 2.1])
