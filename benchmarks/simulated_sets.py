@@ -164,8 +164,7 @@ class Simulated(NamedTuple):
     Args:
         goal: see `Figure.goal`.
         values: (R, U) of each model and set.
-        draws: (R, D, B) the same on resampled items, for the sets in the score, with unseen failures.
-        draws_for_order: (R, D, B) the same, that models are ordered by.
+        draws: (3, R, D, B) the same on resampled items, for the sets in the score, as `ItemDraws` has them.
         n_independent: (R, D) of these.
     """
 
@@ -173,7 +172,6 @@ class Simulated(NamedTuple):
     suite: Suite
     values: Float
     draws: Float
-    draws_for_order: Float
     n_independent: Float
 
     @classmethod
@@ -181,7 +179,7 @@ class Simulated(NamedTuple):
         rng = np.random.default_rng([SEED, *items.name.encode(), *suite.sizes])
         n_sets, n_drawn = sum(suite.sizes), suite.n_drawn
         values, counts = np.zeros((repeats, n_sets)), np.zeros((repeats, n_drawn))
-        draws, draws_for_order = np.zeros((2, repeats, n_drawn, N_RESAMPLES))
+        draws = np.zeros((3, repeats, n_drawn, N_RESAMPLES))
         for begin in range(0, repeats, BATCH):
             models = range(begin, min(begin + BATCH, repeats))
             metrics = {i: [items.make(rng, str(t)) for t in range(n_sets)] for i in models}
@@ -190,10 +188,8 @@ class Simulated(NamedTuple):
                 counts[i] = [metric.n_independent for metric in of_model[:n_drawn]]
             drawn = resample({str(i): metrics[i][:n_drawn] for i in models}, N_RESAMPLES, rng)
             for i in models:
-                draws[i], draws_for_order[i] = (
-                    [of_models[str(i)][str(t), "error"] for t in range(n_drawn)] for of_models in drawn[1:]
-                )
-        return cls(items.goal, suite, values, draws, draws_for_order, counts)
+                draws[:, i] = [[of_models[str(i)][str(t), "error"] for t in range(n_drawn)] for of_models in drawn]
+        return cls(items.goal, suite, values, draws, counts)
 
     def scores(self, rng: np.random.Generator, deviations: Float, with_sets: bool = True) -> list[ResampledScore]:
         """(R,) the score of each model, whose sets deviate by (R, U)."""
@@ -203,12 +199,12 @@ class Simulated(NamedTuple):
         for begin in range(0, len(self.values), BATCH):
             models = range(begin, min(begin + BATCH, len(self.values)))
             trees = {str(i): self.suite.tree(factors[i] * self.values[i]) for i in models}
-            metrics, for_order = (
+            metrics, with_unseen, for_order = (
                 {str(i): dict(zip(keys, factors[i, :n_drawn, np.newaxis] * draws[i], strict=True)) for i in models}
-                for draws in (self.draws, self.draws_for_order)
+                for draws in self.draws
             )
             counts = {str(i): dict(zip(keys, self.n_independent[i].tolist(), strict=True)) for i in models}
             sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng) if with_sets else NO_SETS
-            results = resampled_scores(trees, metrics, sets, independent=counts, for_order=for_order)
+            results = resampled_scores(trees, metrics, sets, None, counts, None, with_unseen, for_order)
             scores += [results[str(i)] for i in models]
         return scores

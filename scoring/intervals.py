@@ -171,7 +171,9 @@ def resampled_scores(
     by_metrics = metrics if for_order is None else for_order
     for group in tree_groups(trees, metrics=metrics):
         resampled = _Resampled.of(group, sets)
-        wider = resampled if with_unseen is None else _Resampled.of(_with_metrics(group, with_unseen), sets)
+        wider = resampled
+        if with_unseen is not None:
+            wider = _Resampled.of(_with_metrics(group, with_unseen), sets, resampled.resampled)
         uncertainties = resampled.uncertainties(independent, raw or {}, wider)
         ordered = resampled if for_order is None else _Resampled.of(_with_metrics(group, for_order), sets)
         drawn, units = ordered.scores(), ordered.units()
@@ -251,10 +253,15 @@ class _Resampled(NamedTuple):
     like_these: Sequence[Float | None]
 
     @classmethod
-    def of(cls, group: TreeGroup, sets: SetDraws) -> _Resampled:
+    def of(cls, group: TreeGroup, sets: SetDraws, seen: Evaluated | None = None) -> _Resampled:
+        """The group on the resamples.
+
+        Args:
+            seen: the same without unseen failures; None: the group has none.
+        """
         original, resampled = group._replace(metrics=[{}] * len(group.models)).evaluate(), group.evaluate()
         known = _known(original, frozenset(group.metrics[0]))
-        return cls(group, original, resampled, known, like_these(group, original, resampled, sets))
+        return cls(group, original, resampled, known, like_these(group, original, seen or resampled, sets, resampled))
 
     def scores(self) -> dict[str, tuple[float, Float | None, Float | None]]:
         """By model its value, (B,) its values on the resamples, and (B,) on test sets like these."""

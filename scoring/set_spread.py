@@ -12,7 +12,8 @@ are on that scale. All models have the same random numbers, so that sets which a
 difference of two models.
 
 The spread between sets contains that of their items. Only the prior's share of the variance comes from other sets, so
-the items of the pool add this share of theirs.
+the items of the pool add this share of theirs. Failures that no item shows are in no spread between sets: they add all
+that they change.
 
 Source: G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 3, 3 (2004) (variances that are shrunken, with the degrees of
 freedom of the prior added); Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 1997, section 2.7.3
@@ -87,12 +88,15 @@ def draw_sets(pools: Pools, n_resamples: int, rng: np.random.Generator) -> SetDr
     return SetDraws(tuple(name for path in columns for name in units[path]), columns, drawn)
 
 
-def like_these(group: TreeGroup, original: Evaluated, resampled: Evaluated, sets: SetDraws) -> list[Float | None]:
+def like_these(
+    group: TreeGroup, original: Evaluated, resampled: Evaluated, sets: SetDraws, with_unseen: Evaluated | None = None
+) -> list[Float | None]:
     """(m,) for each model, (B,) its values on sets like these; None if no spread is known.
 
     Args:
         original: the values of the group on the sets themselves.
         resampled: the same on resampled items.
+        with_unseen: the same with unseen failures, too; None: without.
     """
     nodes = {node.path: node for node in original.walk() if node.path in sets.pools}
     n_models = len(group.models)
@@ -114,9 +118,20 @@ def like_these(group: TreeGroup, original: Evaluated, resampled: Evaluated, sets
     for path, of_pool in left_out.items():
         moved = _to(values[path], logarithmic) - _to(of_pool, logarithmic)
         deviations[:, sets.columns[path]] = (of_pool.shape[1] - 1) * np.where(np.isnan(values[path]), 0.0, moved)
-    items = {node.path: node.values for node in resampled.walk() if node.path in nodes}
+    items, all_items = (
+        {node.path: node.values for node in evaluated.walk() if node.path in nodes}
+        for evaluated in (resampled, with_unseen or resampled)
+    )
     drawn = {
-        path: _moved(values[path], items[path], deviations, sets.pools[path], logarithmic, _bounds(node.nodes[0]))
+        path: _moved(
+            values[path],
+            items[path],
+            all_items[path],
+            deviations,
+            sets.pools[path],
+            logarithmic,
+            _bounds(node.nodes[0]),
+        )
         for path, node in nodes.items()
     }
     scores = np.broadcast_to(with_values(original, drawn), (n_models, len(next(iter(drawn.values()))[0])))
@@ -139,17 +154,23 @@ def _are_positive(values: list[Float]) -> NDArray[np.bool_]:
 def _moved(
     values: Float,
     items: Float,
+    all_items: Float,
     deviations: Float,
     pool: PoolDraws,
     logarithmic: NDArray[np.bool_],
     bounds: tuple[float, float],
 ) -> Float:
-    """(m, B) the values of a pool on sets like these."""
-    centre = _to(values, logarithmic)
+    """(m, B) the values of a pool on sets like these.
+
+    Args:
+        items: (m, B) its values on resampled items.
+        all_items: the same with unseen failures.
+    """
+    centre, seen = _to(values, logarithmic), _to(items, logarithmic)
     # One product for each model: BLAS may add in another order for another number of rows.
     by_sets = np.array([pool.coefficients @ row for row in deviations])
     with np.errstate(invalid="ignore", over="ignore"):
-        moved = centre + pool.item_share * (_to(items, logarithmic) - centre) + by_sets
+        moved = centre + pool.item_share * (seen - centre) + (_to(all_items, logarithmic) - seen) + by_sets
         return np.clip(np.where(logarithmic, np.exp(np.where(logarithmic, moved, 0.0)), moved), *bounds)
 
 

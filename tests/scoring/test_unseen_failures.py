@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.set_coverage import on_these, ordered
+from benchmarks.set_coverage import on_sets_like_these, on_these, ordered
 from benchmarks.simulated_sets import Simulated, domain, failing
 from scoring.bootstrap import ItemDraws, resample, resample_relative
 from scoring.clusters import Clusters, ClusterSums, cluster_sums
@@ -162,3 +162,11 @@ def test_in_an_order_other_errors_stand_for_those_of_failed_items_with_twice_the
     assert made.weight == pytest.approx(2 / 5)
     assert set(made.unknown.tolist()) == {1.0, 2.0, 3.0, 4.0}
     assert made.added.mean() == pytest.approx(2 * 0.5, rel=0.1)  # half a cluster of two items
+
+
+def test_unseen_failures_are_in_no_spread_between_sets() -> None:
+    """Of eight sets of ten items most have no failure. With the part of unseen failures shrunken, 77 % were covered."""
+    simulated = Simulated.of(failing(1 / 60, 10, 0.5), domain(8), 200)
+    rng = np.random.default_rng(1)
+    deviations = simulated.suite.deviations(rng, 200, 0.5, None)
+    assert on_sets_like_these(simulated.scores(rng, deviations)) >= 0.9
