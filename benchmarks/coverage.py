@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.report import Figure
-from scoring.bootstrap import pools, resample, resample_relative
+from scoring.bootstrap import ItemDraws, pools, resample, resample_relative
 from scoring.clusters import ClusterSums
 from scoring.intervals import LEVEL, middle, resampled_scores
 from scoring.order import tie_groups
@@ -244,7 +244,7 @@ def coverage_of_domain(n_tasks: int, n_items: int, repeats: int, plain: bool = F
         trees[str(i)] = Node("domain", "", parts=leaves, how=How.LOGARITHMIC_MEAN, pool=True)
     draws = resample(stats, N_RESAMPLES, rng, plain=plain).with_unseen
     sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng)
-    ends = [each.uncertainty.like_these for each in resampled_scores(trees, draws, sets).values()]
+    ends = [each.uncertainty.like_these for each in resampled_scores(trees, ItemDraws.same(draws), sets).values()]
     return float(np.mean([interval.low <= 1.0 <= interval.high for interval in ends]))
 
 

@@ -70,12 +70,7 @@ def intervals_of(board: Mapping[str, list[ClusterSums]]) -> dict[str, Uncertaint
     raw = resample(board, N_RESAMPLES, np.random.default_rng(1)).values
     relative = resample_relative(board, N_RESAMPLES, np.random.default_rng(1))
     sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng)
-    return with_ranks(
-        resampled_scores(
-            trees, relative.values, sets, raw=raw, with_unseen=relative.with_unseen, for_order=relative.for_order
-        ),
-        lower_is_better=True,
-    )
+    return with_ranks(resampled_scores(trees, relative, sets, raw=raw), lower_is_better=True)
 
 
 def measure_scoring() -> list[Figure]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.coverage import FAILURE_COST, HALF_NORMAL, SEED, Family, failures, water27
-from scoring.bootstrap import pools, resample
+from scoring.bootstrap import ItemDraws, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.intervals import ResampledScore, resampled_scores
 from scoring.set_spread import NO_SETS, draw_sets
@@ -199,12 +199,14 @@ class Simulated(NamedTuple):
         for begin in range(0, len(self.values), BATCH):
             models = range(begin, min(begin + BATCH, len(self.values)))
             trees = {str(i): self.suite.tree(factors[i] * self.values[i]) for i in models}
-            metrics, with_unseen, for_order = (
-                {str(i): dict(zip(keys, factors[i, :n_drawn, np.newaxis] * draws[i], strict=True)) for i in models}
-                for draws in self.draws
+            drawn = ItemDraws(
+                *(
+                    {str(i): dict(zip(keys, factors[i, :n_drawn, np.newaxis] * draws[i], strict=True)) for i in models}
+                    for draws in self.draws
+                )
             )
             counts = {str(i): dict(zip(keys, self.n_independent[i].tolist(), strict=True)) for i in models}
             sets = draw_sets(pools(trees.values()), N_RESAMPLES, rng) if with_sets else NO_SETS
-            results = resampled_scores(trees, metrics, sets, None, counts, None, with_unseen, for_order)
+            results = resampled_scores(trees, drawn, sets, independent=counts)
             scores += [results[str(i)] for i in models]
         return scores

@@ -22,6 +22,7 @@ import numpy as np
 
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
+from scoring.evaluation import Metrics
 from scoring.named_generators import named_generator, seed_of
 from scoring.redrawn_clusters import Draws, redrawn
 from scoring.shared_structures import about
@@ -45,13 +46,18 @@ class ItemDraws(NamedTuple):
         for_order: that models are ordered by.
     """
 
-    values: dict[str, dict[Key, Float]]
-    with_unseen: dict[str, dict[Key, Float]]
-    for_order: dict[str, dict[Key, Float]]
+    values: Mapping[str, Metrics]
+    with_unseen: Mapping[str, Metrics]
+    for_order: Mapping[str, Metrics]
+
+    @classmethod
+    def same(cls, values: Mapping[str, Metrics]) -> ItemDraws:
+        """Draws of metrics that have no failures."""
+        return cls(values, values, values)
 
     def __or__(self, others: ItemDraws) -> ItemDraws:
         """These, and those of other models."""
-        return ItemDraws(*(mine | more for mine, more in zip(self, others, strict=True)))
+        return ItemDraws(*({**mine, **more} for mine, more in zip(self, others, strict=True)))
 
 
 def resample(
@@ -77,10 +83,7 @@ def resample(
         ScoringError: a metric is given twice.
     """
     seed = seed_of(rng)
-    models = sorted(stats)
-    resampled = ItemDraws(
-        {model: {} for model in models}, {model: {} for model in models}, {model: {} for model in models}
-    )
+    resampled: list[dict[str, dict[Key, Float]]] = [{model: {} for model in sorted(stats)} for _ in ItemDraws._fields]
     for task, metrics in _by_task(stats).items():
         names = set((clusters or {}).get(task, ())).union(*{tuple(metric.clusters) for _, metric in metrics})
         drawable = [(model, metric) for model, metric in metrics if metric.n_clusters > 1]
@@ -93,7 +96,7 @@ def resample(
         for (model, metric), of_metric in zip(summed + sharing, draws, strict=True):
             for by_model, drawn in zip(resampled, of_metric, strict=True):
                 by_model[model][metric.key] = drawn
-    return resampled
+    return ItemDraws(*resampled)
 
 
 def resample_relative(

@@ -35,12 +35,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.bootstrap import ItemDraws
 from scoring.errors import ScoringError
 from scoring.evaluation import Evaluated, Metrics, TreeGroup, tree_groups
 from scoring.set_spread import NO_SETS, SetDraws, like_these
 from scoring.tree import Float, Key, Leaf, Node, Path
 from scoring.unit_values import unit_values
 
+SingleFloat = NDArray[np.float32]
 LEVEL = 0.95
 """Intervals of scores are the middle 95 % of the resamples."""
 MIN_INDEPENDENT = 30
@@ -134,55 +136,50 @@ class ResampledScore(NamedTuple):
         value: that the model is ranked by.
         drawn: (B,) the same on the resamples that models are ordered by; None if nothing of it could be resampled.
         drawn_like_these: (B,) the same on test sets like these; None if their spread is not known.
-        units: by unit, (B,) its value on the resamples that models are ordered by, for those that could be resampled.
+        units: by unit, (B,) its value on the resamples that models are ordered by, for those that could be resampled;
+            with single precision, as they are kept.
     """
 
     uncertainty: Uncertainty
     value: float
     drawn: Float | None
     drawn_like_these: Float | None
-    units: Mapping[str, Float] = MappingProxyType({})
+    units: Mapping[str, SingleFloat] = MappingProxyType({})
 
 
 def resampled_scores(
     trees: Mapping[str, Node],
-    metrics: Mapping[str, Metrics],
+    draws: ItemDraws,
     sets: SetDraws = NO_SETS,
     ranked_by: Mapping[str, Node] | None = None,
     independent: Mapping[str, Mapping[Key, float]] | None = None,
     raw: Mapping[str, Metrics] | None = None,
-    with_unseen: Mapping[str, Metrics] | None = None,
-    for_order: Mapping[str, Metrics] | None = None,
 ) -> dict[str, ResampledScore]:
     """By model, one score on the resamples, which may serve several scores.
 
     Args:
-        metrics: (B,) by model and metric, from `resample`, or from `resample_relative` where the score divides by a
+        draws: (B,) by model and metric, from `resample`, or from `resample_relative` where the score divides by a
             baseline of the same clusters.
         sets: from `draw_sets`.
         ranked_by: by model, the tree that ranks and groups go by, if it is another one, such as `with_left_out`.
         independent: by model and metric, the number of independent items; a metric without one counts as a single
             item. None: there are enough of all.
-        raw: (B,) by model and metric, from `resample`, for the intervals of the metrics themselves; None: `metrics`.
-        with_unseen: (B,) of the metrics in `metrics` with unseen failures; None: `metrics`.
-        for_order: (B,) of the metrics in `metrics` that models are ordered by; None: `metrics`.
+        raw: (B,) by model and metric, from `resample`, for the intervals of metrics themselves; None: as in `draws`.
     """
     scores: dict[str, ResampledScore] = {}
-    by_metrics = metrics if for_order is None else for_order
-    for group in tree_groups(trees, metrics=metrics):
-        resampled = _Resampled.of(group, sets)
-        wider = resampled
-        if with_unseen is not None:
-            wider = _Resampled.of(_with_metrics(group, with_unseen), sets, resampled.resampled)
+    for group in tree_groups(trees, metrics=draws.values):
+        resampled = wider = ordered = _Resampled.of(group, sets)
+        if draws.with_unseen is not draws.values:
+            wider = _Resampled.of(_with_metrics(group, draws.with_unseen), sets, resampled.resampled)
+        if draws.for_order is not draws.values:
+            ordered = _Resampled.of(_with_metrics(group, draws.for_order), sets)
         uncertainties = resampled.uncertainties(independent, raw or {}, wider)
-        ordered = resampled if for_order is None else _Resampled.of(_with_metrics(group, for_order), sets)
         drawn, units = ordered.scores(), ordered.units()
         scores |= {m: ResampledScore(each, *drawn[m], units[m]) for m, each in uncertainties.items()}
     others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
-    for group in tree_groups(others, metrics=by_metrics):
-        for model, ranked in _Resampled.of(group, sets).scores().items():
-            value, drawn_ranked, wide = ranked
-            scores[model] = scores[model]._replace(value=value, drawn=drawn_ranked, drawn_like_these=wide)
+    for group in tree_groups(others, metrics=draws.for_order):
+        for model, (value, on_items, on_other_sets) in _Resampled.of(group, sets).scores().items():
+            scores[model] = scores[model]._replace(value=value, drawn=on_items, drawn_like_these=on_other_sets)
     return scores
 
 
@@ -271,10 +268,11 @@ class _Resampled(NamedTuple):
             for i, model in enumerate(self.group.models)
         }
 
-    def units(self) -> dict[str, dict[str, Float]]:
+    def units(self) -> dict[str, dict[str, SingleFloat]]:
         """By model and unit, (B,) its value, for the units that could be resampled."""
         values = unit_values(self.resampled, {path for path, known in self.known.items() if known.varies})
-        return {model: {unit: rows[i] for unit, rows in values.items()} for i, model in enumerate(self.group.models)}
+        single = {unit: rows.astype(np.float32) for unit, rows in values.items()}
+        return {model: {unit: rows[i] for unit, rows in single.items()} for i, model in enumerate(self.group.models)}
 
     def uncertainties(
         self, independent: Mapping[str, Mapping[Key, float]] | None, raw: Mapping[str, Metrics], wider: _Resampled

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.intervals import LEVEL, ResampledScore, Uncertainty, middle_intervals
+from scoring.intervals import LEVEL, ResampledScore, SingleFloat, Uncertainty, middle_intervals
 from scoring.ranking import costs, ranks
 from scoring.tree import Float
 
@@ -35,7 +35,7 @@ class PairOrder(NamedTuple):
 NO_ORDER = PairOrder((), np.zeros((0, 0), np.bool_))
 
 
-def pair_order(drawn: Mapping[str, Float], *, lower_is_better: bool) -> PairOrder:
+def pair_order(drawn: Mapping[str, Float | SingleFloat], *, lower_is_better: bool) -> PairOrder:
     """The order of each two of the models.
 
     Args:

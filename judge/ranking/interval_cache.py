@@ -16,8 +16,8 @@ import numpy as np
 
 from judge.records.cache_file import Cached, CacheFile
 from scoring import Node
-from scoring.intervals import Interval, ResampledScore, unranked
-from scoring.tree import Float, Key, Path
+from scoring.intervals import Interval, ResampledScore, SingleFloat, unranked
+from scoring.tree import Key, Path
 
 _FOLDER = "intervals/"
 
@@ -107,7 +107,7 @@ def unpacked(data: bytes, names: NodeNames) -> ResampledScore:
     lengths = [int(number) for number in numbers[7:9]]
     drawn, like_these = np.split(np.frombuffer(data, offset=8 * begin, count=sum(lengths)), lengths[:1])
     units = [unit for unit, has_draws in zip(names.units, numbers[begin - n_units :], strict=True) if has_draws]
-    numbers_of_units: Float = np.frombuffer(data, np.float32, offset=8 * (begin + sum(lengths)))
+    numbers_of_units: SingleFloat = np.frombuffer(data, np.float32, offset=8 * (begin + sum(lengths)))
     rows = np.split(numbers_of_units, max(1, len(units)))
     wider = Interval(*numbers[3:5].tolist()), Interval(*numbers[5:7].tolist())
     uncertainty = unranked(float(numbers[0]), nodes, metrics, float(numbers[2]), independent, wider)

@@ -16,7 +16,7 @@ from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoredTree
 from judge.ranking.submission_scores import SubmissionScores
 from scoring import Node, ScoringError
-from scoring.bootstrap import Pools, pools
+from scoring.bootstrap import ItemDraws, Pools, pools
 from scoring.intervals import ResampledScore, Uncertainty, resampled_scores
 from scoring.names import LAMBENCH, SCORES, ScoreName
 from scoring.order import PairOrder, pair_order, with_ranks
@@ -103,18 +103,20 @@ def _resampled(
             missing.setdefault((id in ranked, repr(units)), (units, {}))[1][id] = tree.node()
     for (is_ranked, _), (units, group) in missing.items():
         raw, relative = statistics.resampled(group), statistics.relative(group)
-        metrics, with_unseen, for_order = (
-            {
-                id: statistics.counted(id, {leaf.key: drawn[leaf.key] for leaf in tree.leaves if leaf.key in drawn})
-                for id, tree in group.items()
-                for drawn in [{**of_raw[id], **of_relative[id]}]
-            }
-            for of_raw, of_relative in zip(raw, relative, strict=True)
+        draws = ItemDraws(
+            *(
+                {
+                    id: statistics.counted(id, {leaf.key: drawn[leaf.key] for leaf in tree.leaves if leaf.key in drawn})
+                    for id, tree in group.items()
+                    for drawn in [{**of_raw[id], **of_relative[id]}]
+                }
+                for of_raw, of_relative in zip(raw, relative, strict=True)
+            )
         )
         sets = draw_sets(units, N_RESAMPLES, np.random.default_rng(SEED))
         by_worst = {id: with_left_out(tree) for id, tree in group.items()} if is_ranked else None
         independent = {id: statistics.independent(id) for id in group}
-        scores |= resampled_scores(group, metrics, sets, by_worst, independent, raw.values, with_unseen, for_order)
+        scores |= resampled_scores(group, draws, sets, by_worst, independent, raw.values)
         for id in group:
             if not has_tasks:
                 scores[id] = scores[id]._replace(units={})

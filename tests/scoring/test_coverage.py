@@ -19,7 +19,7 @@ from benchmarks.coverage import (
     told_apart,
     water27,
 )
-from scoring.bootstrap import pools, resample, resample_relative
+from scoring.bootstrap import ItemDraws, pools, resample, resample_relative
 from scoring.clusters import ClusterSums
 from scoring.intervals import MIN_INDEPENDENT, middle, resampled_scores
 from scoring.order import tie_groups, with_ranks
@@ -211,7 +211,7 @@ def test_below_thirty_independent_items_there_is_no_order_and_no_tie(n_items: in
     trees, stats = board(n_items)
     counts = {m: {s.key: s.n_independent for s in of_model} for m, of_model in stats.items()}
     metrics = resample(stats, 400, np.random.default_rng(0)).values
-    result = with_ranks(resampled_scores(trees, metrics, independent=counts), lower_is_better=True)
+    result = with_ranks(resampled_scores(trees, ItemDraws.same(metrics), independent=counts), lower_is_better=True)
     enough = n_items >= MIN_INDEPENDENT
     assert [each.has_order for each in result.values()] == [enough, enough]
     assert [each.rank for each in result.values()] == [1, 2]
@@ -233,7 +233,7 @@ def test_a_value_lies_in_its_interval() -> None:
         )
         tree = Node("error", "", parts=leaves, how=How.LOGARITHMIC_MEAN, pool=True)
         metrics, sets = resample({"m": stats}, 200, rng).values, draw_sets(pools([tree]), 200, rng)
-        result = resampled_scores({"m": tree}, metrics, sets)["m"].uncertainty
+        result = resampled_scores({"m": tree}, ItemDraws.same(metrics), sets)["m"].uncertainty
         assert result.score.low <= result.value <= result.score.high
         for metric in stats:
             assert result.metrics[metric.key].low <= metric.value <= result.metrics[metric.key].high

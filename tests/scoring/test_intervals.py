@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scoring.bootstrap import pools, resample
+from scoring.bootstrap import ItemDraws, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
 from scoring.intervals import Interval, Uncertainty, middle, resampled_scores
 from scoring.order import tie_groups, with_ranks
 from scoring.ranking import ranks
 from scoring.set_spread import SetDraws, draw_sets
-from scoring.tree import AsItIs, Float, How, Key, Leaf, Node, RawMetric
+from scoring.tree import AsItIs, Float, How, Leaf, Node, RawMetric
 
 B = 1000
 NAMES = tuple("abcdefghij")
@@ -46,9 +46,9 @@ def tree(sums: list[ClusterSums], *, pool: bool = True) -> Node:
 
 def drawn(
     trees: Mapping[str, Node], sums: Mapping[str, list[ClusterSums]], n: int, generator: np.random.Generator
-) -> tuple[dict[str, dict[Key, Float]], SetDraws]:
+) -> tuple[ItemDraws, SetDraws]:
     """Resampled metrics by model, and sets."""
-    return resample(sums, n, generator).values, draw_sets(pools(trees.values()), n, generator)
+    return resample(sums, n, generator), draw_sets(pools(trees.values()), n, generator)
 
 
 def bootstrapped(
@@ -107,7 +107,7 @@ def test_every_metric_domain_and_score_has_the_interval_of_its_resamples() -> No
     )
     root = Node("error", "", parts=domains)
     metrics = resample({"m": sums}, B, rng()).values
-    result = with_ranks(resampled_scores({"m": root}, metrics), lower_is_better=True)["m"]
+    result = with_ranks(resampled_scores({"m": root}, ItemDraws.same(metrics)), lower_is_better=True)["m"]
     t1, t2, t3 = (metrics["m"][t, "mae"] for t in TASKS)
     d1 = np.sqrt(t1 * t2)
     expected = {
@@ -158,7 +158,7 @@ def test_a_model_without_a_score_has_neither_rank_nor_group() -> None:
     assert not result["none"].score.known
     assert not result["none"].rank_interval.known
     assert (result["a"].rank, result["a"].group) == (1, 1)
-    assert with_ranks(resampled_scores({}, {}), lower_is_better=True) == {}
+    assert with_ranks(resampled_scores({}, ItemDraws.same({})), lower_is_better=True) == {}
 
 
 def test_tie_groups_by_hand() -> None:

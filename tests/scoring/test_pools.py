@@ -21,7 +21,7 @@ from scoring import (
     load_release,
     property_tree,
 )
-from scoring.bootstrap import pools
+from scoring.bootstrap import ItemDraws, pools
 from scoring.evaluation import Draw
 from scoring.intervals import resampled_scores
 from scoring.order import with_ranks
@@ -94,10 +94,11 @@ def test_ranks_may_go_by_other_trees_than_scores() -> None:
     worst = {model: with_left_out(tree) for model, tree in trees.items()}
     metrics: dict[str, dict[Key, Float]] = {model: {} for model in trees}
     sets = draw_sets(pools(trees.values()), 200, np.random.default_rng(1))
-    by_score = with_ranks(resampled_scores(trees, metrics, sets), lower_is_better=True)
-    by_worst = with_ranks(resampled_scores(worst, metrics, sets), lower_is_better=True)
+    draws = ItemDraws.same(metrics)
+    by_score = with_ranks(resampled_scores(trees, draws, sets), lower_is_better=True)
+    by_worst = with_ranks(resampled_scores(worst, draws, sets), lower_is_better=True)
     assert [by_score[model].rank for model in trees] != [by_worst[model].rank for model in trees]
-    for model, mixed in with_ranks(resampled_scores(trees, metrics, sets, worst), lower_is_better=True).items():
+    for model, mixed in with_ranks(resampled_scores(trees, draws, sets, worst), lower_is_better=True).items():
         scored, ranked = by_score[model], by_worst[model]
         assert (mixed.value, mixed.score, mixed.nodes) == (scored.value, scored.score, scored.nodes)
         assert (mixed.rank, mixed.rank_interval, mixed.group) == (ranked.rank, ranked.rank_interval, ranked.group)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import coverage_of_relative, star
-from scoring.bootstrap import resample, resample_relative
+from scoring.bootstrap import ItemDraws, resample, resample_relative
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
 from scoring.evaluation import Metrics, scores
@@ -116,7 +116,7 @@ def test_scores_have_the_relative_draws_and_metrics_the_raw_ones() -> None:
     trivial = rng().lognormal(0.0, 1.0, 30)
     stats = [sums(0.5 * trivial, trivial)]
     raw, ratios = resample({"m": stats}, B, rng()).values, resample_relative({"m": stats}, B, rng()).values
-    result = resampled_scores({"m": domain(stats)}, ratios, raw=raw)["m"].uncertainty
+    result = resampled_scores({"m": domain(stats)}, ItemDraws.same(ratios), raw=raw)["m"].uncertainty
     assert result.score[:2] == pytest.approx((0.5, 0.5))
     assert result.metrics[KEY][:2] == pytest.approx(tuple(map(float, middle(raw["m"][KEY], 0.95))))
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from scoring.bootstrap import pools
+from scoring.bootstrap import ItemDraws, pools
 from scoring.intervals import UNKNOWN, Interval, ResampledScore, resampled_scores, unranked
 from scoring.lambench.answers import RelativeError
 from scoring.order import with_ranks
@@ -31,7 +31,7 @@ def score(*domains: Node) -> Node:
 
 def draws(tree: Node, seed: int = 1) -> Float:
     sets = draw_sets(pools([tree]), B, np.random.default_rng(seed))
-    drawn = resampled_scores({"m": tree}, {"m": {}}, sets)["m"].drawn_like_these
+    drawn = resampled_scores({"m": tree}, ItemDraws.same({"m": {}}), sets)["m"].drawn_like_these
     assert drawn is not None
     return drawn
 
@@ -68,7 +68,7 @@ def test_one_set_a_domain_gives_no_interval_and_no_order_that_carries_over() -> 
     sets = draw_sets(pools(trees.values()), 100, np.random.default_rng(0))
     drawn = {"a0": (0.1, 0.9)}
     metrics = {m: {("a0", "mae"): np.full(100, drawn["a0"][i])} for i, m in enumerate(trees)}
-    result = with_ranks(resampled_scores(trees, metrics, sets), lower_is_better=True)
+    result = with_ranks(resampled_scores(trees, ItemDraws.same(metrics), sets), lower_is_better=True)
     assert [result[m].group for m in ("good", "bad")] == [1, 2]
     assert [result[m].carries_over for m in ("good", "bad")] == [False, False]
     assert not result["good"].like_these.known
@@ -80,7 +80,7 @@ def test_sets_that_are_hard_for_all_models_move_no_difference() -> None:
     trees = {m: score(domain("a", [f * v for v in hard]), domain("b", hard)) for m, f in (("good", 1.0), ("bad", 1.1))}
     sets = draw_sets(pools(trees.values()), 500, np.random.default_rng(0))
     metrics = {m: {leaf.key: np.full(500, leaf.raw.value) for leaf in tree.leaves} for m, tree in trees.items()}
-    result = with_ranks(resampled_scores(trees, metrics, sets), lower_is_better=True)
+    result = with_ranks(resampled_scores(trees, ItemDraws.same(metrics), sets), lower_is_better=True)
     assert [result[m].group for m in ("good", "bad")] == [1, 2]
     assert [result[m].carries_over for m in ("good", "bad")] == [True, True]
     assert result["good"].like_these.high > 2 * result["good"].value

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from judge.view.score_shares import task_scores
+from scoring.bootstrap import ItemDraws
 from scoring.intervals import resampled_scores
 from scoring.names import ERRORS, SCORES
 from scoring.order import NO_ORDER, pair_order, tie_groups
@@ -24,7 +25,7 @@ def test_a_unit_has_the_value_of_the_score_over_this_task_alone() -> None:
         for key in ERRORS:
             tree = row.scores[key].node
             drawn = {leaf.key: np.array([leaf.raw.value]) for leaf in tree.leaves if leaf.raw.value is not None}
-            units = resampled_scores({"m": tree}, {"m": drawn})["m"].units
+            units = resampled_scores({"m": tree}, ItemDraws.same({"m": drawn}))["m"].units
             for task, values in units.items():
                 assert values == pytest.approx([shown[task].value])
                 seen.add((SCORES[key].by_label_type, task))
