@@ -14,9 +14,11 @@ import numpy as np
 
 from tasks.datasets import pair_analyses as pairs
 from tasks.datasets import simulated_systems as systems
+from tasks.datasets.dataset import Structures
 from tasks.dynamics.analyses import SystemRuns, analysed
 from tasks.dynamics.item_columns import AnalysisRow, ItemColumns
 from tasks.metrics.contributions import baseline_column
+from tasks.simulation.molecules import molecules_of, whole_molecules
 from tasks.structures.frames import Float, Frames, Int
 from tasks.trajectories.trajectory import Trajectory
 
@@ -48,6 +50,22 @@ class KeptStart(NamedTuple):
     analysis: systems.AnyAnalysis
     start: Frames
     molecules: Int | None
+
+
+def whole_starts(structures: Structures, ensemble: str, molecules: str) -> tuple[Frames, Int | None]:
+    """The structures with their molecules whole, and (N,) the number of each atom's molecule, for a barostat.
+
+    Args:
+        ensemble, molecules: as in the parameters of `tasks.kinds.dynamics`.
+    """
+    frames = structures.frames
+    if ensemble != "npt":
+        return frames, None
+    stated = structures.conditions.get("molecule")
+    if stated is None and molecules == "atoms":
+        return frames, None
+    number = molecules_of(frames) if stated is None else stated
+    return whole_molecules(frames, number), number
 
 
 def scaled(frames: Frames, shares: Float, molecules: Int | None) -> Frames:

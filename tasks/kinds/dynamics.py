@@ -50,7 +50,7 @@ from tasks.datasets.simulated_systems import DensityAnalysis, SimulatedSystem
 from tasks.dynamics.analyses import Analysed, analysed, frames_after_equilibration, unmeasured
 from tasks.dynamics.analysis_checks import check_analysis, check_escape_distance, check_start
 from tasks.dynamics.backbone_maps import backbone_maps
-from tasks.dynamics.drawn_starts import FARTHEST, NEAREST, compare_with_kept_starts, scaled
+from tasks.dynamics.drawn_starts import FARTHEST, NEAREST, compare_with_kept_starts, scaled, whole_starts
 from tasks.dynamics.first_run import first_run
 from tasks.dynamics.item_columns import (
     STABILITY,
@@ -77,9 +77,8 @@ from tasks.metrics.published_questions import STORED_STARTS
 from tasks.metrics.run_progress import SURVIVAL, ProgressOfRuns
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.drawn_shares import drawn_shares
-from tasks.simulation.molecules import molecules_of, whole_molecules
 from tasks.simulation.trial_builds import build_fault
-from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
 
 PERCENT = 100.0
@@ -217,7 +216,7 @@ class Dynamics:
             ValueError: the trajectories take too much storage, or a barostat cannot be used.
         """
         check_size(structures.name, structures.frames, parameters)
-        frames, molecules = _moved_as_a_whole(structures, parameters)
+        frames, molecules = whole_starts(structures, parameters.ensemble, parameters.molecules)
         if parameters.start == "drawn":
             shares = drawn_shares(structures, self.observe_version, watch.secret, (NEAREST, FARTHEST), balanced=False)
             frames = scaled(frames, shares, molecules)
@@ -273,7 +272,8 @@ class Dynamics:
         items = [row for system in systems for row in _rows(system)]
         columns = _measured(items, runs, dataset, parameters, chosen)
         if parameters.start == "drawn":
-            compare_with_kept_starts(columns, items, *_moved_as_a_whole(dataset.structures, parameters), chosen)
+            starts = whole_starts(dataset.structures, parameters.ensemble, parameters.molecules)
+            compare_with_kept_starts(columns, items, *starts, chosen)
         groups, stated = np.array([row.group for row in items]), dataset.baselines(chosen)
         metrics: dict[str, Metric] = {}
         parts: list[MetricPart] = []
@@ -390,15 +390,3 @@ def _check(dataset: Dataset, settings: DynamicsParameters) -> None:
         for analysis in system.analyses:
             place = f"{where}: {system.id}: {analysis.name or analysis.measure}"
             check_analysis(place, analysis, start, settings)
-
-
-def _moved_as_a_whole(structures: Structures, settings: DynamicsParameters) -> tuple[Frames, Int | None]:
-    """The structures with their molecules whole, and (N,) the number of each atom's molecule, for a barostat."""
-    frames = structures.frames
-    if settings.ensemble != "npt":
-        return frames, None
-    stated = structures.conditions.get("molecule")
-    if stated is None and settings.molecules == "atoms":
-        return frames, None
-    molecules = molecules_of(frames) if stated is None else stated
-    return whole_molecules(frames, molecules), molecules
