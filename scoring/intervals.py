@@ -169,10 +169,10 @@ def resampled_scores(
     scores: dict[str, ResampledScore] = {}
     for group in tree_groups(trees, metrics=draws.values):
         resampled = wider = ordered = _Resampled.of(group, sets)
-        if draws.with_unseen is not draws.values:
-            wider = _Resampled.of(_with_metrics(group, draws.with_unseen), sets, resampled.resampled)
-        if draws.for_order is not draws.values:
-            ordered = _Resampled.of(_with_metrics(group, draws.for_order), sets)
+        if (other := _with_metrics(group, draws.with_unseen)) is not group:
+            wider = _Resampled.of(other, sets, resampled.resampled)
+        if (other := _with_metrics(group, draws.for_order)) is not group:
+            ordered = _Resampled.of(other, sets)
         uncertainties = resampled.uncertainties(independent, raw or {}, wider)
         drawn, units = ordered.scores(), ordered.units()
         scores |= {m: ResampledScore(each, *drawn[m], units[m]) for m, each in uncertainties.items()}
@@ -331,7 +331,12 @@ def _leaves_of_units(node: Node, unit: str) -> Iterator[tuple[str, Leaf]]:
 
 
 def _with_metrics(group: TreeGroup, metrics: Mapping[str, Metrics]) -> TreeGroup:
-    return group._replace(metrics=[metrics[model] for model in group.models])
+    """The trees with other draws; the group itself if these are the same arrays, as of metrics without failures."""
+    others = [metrics[model] for model in group.models]
+    pairs = zip(group.metrics, others, strict=True)
+    if all(values is other[key] for of_model, other in pairs for key, values in of_model.items()):
+        return group
+    return group._replace(metrics=others)
 
 
 def _interval_of_draws(drawn: Float | None, value: float) -> Interval:
